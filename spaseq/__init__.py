@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from spaseq.engine.registration import Registration
     from spaseq.engine.result import Result, run
     from spaseq.engine.why import why
+    from spaseq.engine.why_not import why_not
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
     from spaseq.lang.parse import parse
     from spaseq.lang.query_files import read_query
+    from spaseq.outputs.attempts import WhyNot
     from spaseq.outputs.explanations import Why
     from spaseq.outputs.rows import Row
 
@@ -37,16 +39,18 @@ _HOMES = {
     "spaseq.engine.registration": ("Registration",),
     "spaseq.engine.result": ("Result", "run"),
     "spaseq.engine.why": ("why",),
+    "spaseq.engine.why_not": ("why_not",),
     "spaseq.errors": ("InputError", "QueryError", "RunError", "SPAseqError"),
     "spaseq.lang.parse": ("parse",),
     "spaseq.lang.query_files": ("read_query",),
+    "spaseq.outputs.attempts": ("WhyNot",),
     "spaseq.outputs.explanations": ("Why",),
     "spaseq.outputs.rows": ("Row",),
 }
 
 __all__ = [
     "Engine", "InputError", "Job", "QueryError", "Registration", "Result", "Row", "RunError", "RunOptions",
-    "SPAseqError", "Why", "describe", "parse", "read_query", "run", "why",
+    "SPAseqError", "Why", "WhyNot", "describe", "parse", "read_query", "run", "why", "why_not",
 ]  # fmt: skip
 
 

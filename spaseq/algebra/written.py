@@ -14,10 +14,10 @@ from spaseq.algebra.partitions import in_writing
 
 def filter_written(query: TemporalQuery, condition: Expression) -> str:
     """A condition as it is written, with FILTER."""
-    parsed = query.parsed
+    parsed, bare = query.parsed, in_writing(condition)
     written = (*(each for define in parsed.defines for each in define.filters), *parsed.filters)
-    span = next((each.span for each in written if each.expression == condition), None)
-    text = expression_text(in_writing(condition)) if span is None else text_at(query, span)
+    span = next((each.span for each in written if each.expression in (condition, bare)), None)
+    text = expression_text(bare) if span is None else text_at(query, span)
     return text if text.upper().startswith("FILTER") else f"FILTER {text}"
 
 

@@ -258,6 +258,28 @@ def why_command(queries: tuple[Path, ...], match: int, **options: Any) -> None:
     show_why(WhyArguments.taken_from(queries, options), match)
 
 
+@main.command("why-not", short_help="Say why there is no match.")
+@common.queries_argument
+@common.why_options
+@click.option(
+    "--bind", metavar="NAME=TERM", multiple=True, help="A variable of the match, and its term as in the query."
+)
+@click.option("--event", "events", metavar="STEP=GRAPH", multiple=True, help="A graph that is an event of this step.")
+@click.option("--from", "since", metavar="T", help="No event of the match is before this xsd:dateTime.")
+@click.option("--to", "until", metavar="T", help="No event of the match is after this xsd:dateTime.")
+@common.debug_option
+def why_not_command(queries: tuple[Path, ...], **options: Any) -> None:
+    """Say why there is no match: the attempts that came furthest, and the least change with which they go on.
+
+    \b
+    spaseq why-not query.rq --stream S1=events.nq --bind house=:H1 --from 2026-01-01T00:00:00Z
+    """
+    from spaseq.cli.why import WhyArguments, show_why_not
+
+    asked = [options.pop(name) for name in ("bind", "events", "since", "until")]
+    show_why_not(WhyArguments.taken_from(queries, options), *asked)
+
+
 @main.command("validate", short_help="Check queries without running them.")
 @common.queries_argument
 @common.warnings_option

@@ -1,4 +1,4 @@
-"""`spaseq why`."""
+"""`spaseq why` and `spaseq why-not`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from spaseq.cli.queries import read_queries
 from spaseq.cli.run import run_options
 from spaseq.engine.options import RunOptions
 from spaseq.engine.why import why
-from spaseq.errors import visible
+from spaseq.engine.why_not import why_not
+from spaseq.errors import InputError, visible
 from spaseq.outputs.destination import Output
 
 
 @dataclass(frozen=True, slots=True)
 class WhyArguments:
-    """The arguments of `spaseq why`, as written; streams and knowledge bases as for `spaseq run`.
+    """The arguments of `spaseq why` and `why-not`, as written; streams and knowledge bases as for `spaseq run`.
 
     name    the query that is asked about; None: the only one
     """
@@ -57,10 +58,37 @@ def show_why(arguments: WhyArguments, match: int) -> None:
     write([found.to_json()] if arguments.format == "json" else [visible(str(found)).rstrip()])
 
 
+def show_why_not(
+    arguments: WhyArguments, bind: Sequence[str], events: Sequence[str], since: str | None, until: str | None
+) -> None:
+    """Print the reasons why there is no match."""
+    queries, streams, kb = arguments.read()
+    pins: dict[str, list[str]] = {}
+    for step, graph in (_assigned("--event", "STEP=GRAPH", text) for text in events):
+        pins.setdefault(step, []).append(graph.removeprefix("<").removesuffix(">"))
+    asked: dict[str, Any] = {
+        "bind": dict(_assigned("--bind", "NAME=TERM", text) for text in bind),
+        "events": pins,
+        "since": since,
+        "until": until,
+        "name": arguments.name,
+    }
+    with loading() as progress:
+        found = why_not(queries, streams, kb, **asked, **_given(replace(arguments.options, loading=progress)))
+    write([found.to_json()] if arguments.format == "json" else [visible(str(found)).rstrip()])
+
+
+def _assigned(option: str, form: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"{option} '{text}' is malformed", hint=f"write {option} {form}")
+    return name.removeprefix("?"), value
+
+
 def write(texts: Sequence[str]) -> None:
     """Prints texts on standard output, each with a line end."""
     Output.open(None).write("".join(f"{text}\n" for text in texts))
 
 
-def _given(options: RunOptions) -> dict[str, object]:
+def _given(options: RunOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name in RunOptions.__dataclass_fields__}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from automata.plan.program import Window
 from sparql_gpm.columns import EventBatch
+from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.shared import Slice
 from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.engine.arguments import meanings_of
 from spaseq.engine.job import Job
@@ -24,6 +27,9 @@ from spaseq.runtime.why.evidence import Evidence, part_between
 from spaseq.runtime.why.reasons import absences, matches_of, steps_taken
 from spaseq.runtime.why.recorded import EVENTS_MAX, RecordingOperator, TooManyEvents
 
+MALFORMED_MAX = 10_000
+"""Pieces of malformed input that are kept."""
+_PREFIX = r"[\w.-]*"
 _ALWAYS = (-(1 << 62), 1 << 62)
 
 
@@ -36,6 +42,8 @@ class RecordedJob(Job):
         self, queries: Sequence[TemporalQuery], streams: Mapping[str, Any], kb: Knowledge | None, options: RunOptions
     ) -> None:
         self.late: dict[str, list[EventBatch]] = {}
+        self._delays: dict[str, list[int]] = {}
+        self._faulty: list[tuple[str, Malformed]] = []
         super().__init__(queries, streams, kb, options)
 
     def run(self) -> list[Row]:
@@ -54,6 +62,8 @@ class RecordedJob(Job):
             events = batch.events.take(np.array(late, dtype=np.int64))
             own = self.late.setdefault(iri, [])
             own.append(events)
+            running = np.maximum.accumulate(np.maximum(batch.events.times, self._newest[iri]))
+            self._delays.setdefault(iri, []).extend((running - batch.events.times)[late].tolist())
             self._dictionary.hold(self, [column for held in self.late.values() for e in held for column in e.terms])
 
     def evidence(self, query: TemporalQuery, least: int, most: int) -> Evidence:
@@ -69,6 +79,33 @@ class RecordedJob(Job):
             compiled, self._dictionary, self._setup.evaluator, background, patterns, pool, first, batch,
             EventBatch.concatenate(late),
         )  # fmt: skip
+
+    def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:
+        super()._malformed(name, iri, source, fault)
+        if len(self._faulty) < MALFORMED_MAX:
+            self._faulty.append((source, fault))
+
+    def delays(self, query: TemporalQuery, first: int) -> dict[int, int]:
+        """By event that was late, from `first` on, the delay in nanoseconds with which it would not have been."""
+        every = (delay for _, iri in query.streams for delay in self._delays.get(iri, ()))
+        return dict(enumerate(every, start=first))
+
+    def malformed_place(self, name: str) -> tuple[str, int, str] | None:
+        """The source, line and reason of malformed input that names a graph, by its IRI or a prefixed name."""
+        local = re.escape(re.split(r"[/#:]", name)[-1])
+        named = re.compile(rf"<{re.escape(name)}>|(?<![^\s]){_PREFIX}:{local}(?![\w-])" if local else re.escape(name))
+        for source, fault in self._faulty:
+            if named.search(fault.raw):
+                return source, fault.line, fault.reason
+        return None
+
+    def again(self, query: TemporalQuery) -> list[Row]:
+        """The rows of a query that differs from one of the job's in what removes matches."""
+        operator = self._setup.operator(query)
+        kept = next(each for each in self._operators if each.query.name == query.name)
+        assert isinstance(kept, RecordingOperator)
+        pieces = (operator.on_batch(Slice(batch)) for batch in kept.kept)
+        return [row for piece in (*pieces, operator.finish()) for rows in piece for row in rows]
 
     def _of_stream(self, number: int, iri: str) -> EventBatch:
         events = EventBatch.concatenate(self.late.get(iri, [EventBatch.empty()]))

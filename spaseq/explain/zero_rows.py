@@ -149,6 +149,11 @@ def most_similar(iri: str, seen: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(seen, key=lambda other: (likeness(other), other), reverse=True)[:_NAMES_MAX])
 
 
+def similarity(one: str, other: str) -> float:
+    """The likeness of the local names of two IRIs, from 0 to 1."""
+    return SequenceMatcher(None, _local(one), _local(other)).ratio()
+
+
 def _local(iri: str) -> str:
     return max(iri.rsplit("#", 1)[-1].rsplit("/", 1)[-1], iri if iri.endswith(("#", "/")) else "").casefold()
 

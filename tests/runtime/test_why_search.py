@@ -78,7 +78,7 @@ def found_matches(query: Query, events: Events) -> Iterator[object]:
 
 
 def identity(evidence: Evidence, run: Run) -> object:
-    """What makes two matches one."""
+    """The same for matches that are one."""
     patterns, hidden = evidence.compiled.query.patterns, hidden_variables(evidence.compiled.query.parsed)
     return frozenset(
         (patterns[e.symbol].name, evidence.name(e.event), without(hidden, solution_of(evidence, e)))

@@ -20,17 +20,14 @@ class Place:
     node    of the normal form
     items   the places directly inside
     first   of a repetition: what its first iteration matches, once optional steps are settled
+    symbols of a step: those that it takes at one time, in the order written
     """
 
     number: int
     node: Expression
     items: tuple[Place, ...] = ()
     first: Place | None = None
-
-    @property
-    def symbols(self) -> tuple[int, ...]:
-        """The symbols that a step takes at one time, in the order written."""
-        return tuple(step.symbol for step, _ in nodes.steps(self.node))
+    symbols: tuple[int, ...] = ()
 
 
 Lines = Mapping[int, tuple[tuple[Place, int], ...]]
@@ -65,7 +62,7 @@ def places_of(sequence: Expression) -> Place:
     def place(node: Expression) -> Place:
         number = next(numbers)
         if isinstance(node, nodes.Step | nodes.Conjunction):
-            return Place(number, node)
+            return Place(number, node, symbols=tuple(step.symbol for step, _ in nodes.steps(node)))
         return Place(number, node, tuple(map(place, nodes.children(node))))
 
     return place(sequence)

@@ -197,6 +197,9 @@ class Search(Owed):
                         yield longer
             case Contiguity.NEXT:
                 nearest = self.nearest(run, ahead)
+                if len(ahead.rivals) == 1:
+                    yield from (longer for _, longer in self._first_of(nearest) if self._fits(longer, run))
+                    return
                 until = min([self._end_of(events) for events, _ in nearest], default=FOREVER)
                 for events, longer in self.extensions(run, step, until):
                     blocked = any(self.world.merged.before(nearer, events) for nearer, _ in nearest)
@@ -210,6 +213,11 @@ class Search(Owed):
     def _fits(self, longer: Run, run: Run) -> bool:
         added = longer.entries[len(run.entries) :]
         return all(self.observer.fits(entry.symbol, entry.event, entry.values) for entry in added)
+
+    def _first_of(self, nearest: Sequence[Extension]) -> Iterator[Extension]:
+        """Those that no other one precedes."""
+        before = self.world.merged.before
+        return ((e, longer) for e, longer in nearest if not any(before(other, e) for other, _ in nearest))
 
     def nearest(self, run: Run, ahead: Before) -> list[Extension]:
         """The extensions by "this step" up to the time of the first of them: no other blocks one that is free."""

@@ -241,21 +241,22 @@ def worlds(
     first   how many events were before those that are known: none where a partition counts its events
     """
     program = compiled.program
+    timely = {symbol: [c for c in found if c[0] < merged.count] for symbol, found in solutions.items()}
     if not program.partition:
-        yield _world(compiled, conditions, merged, solutions, {}, None, first)
+        yield _world(compiled, conditions, merged, timely, {}, None, first)
         return
-    telling = [program.using] if program.using >= 0 else list(solutions)
+    telling = [program.using] if program.using >= 0 else list(timely)
     members: dict[tuple[int, ...], set[int]] = {}
     for symbol in telling:
-        for event, values in solutions[symbol]:
+        for event, values in timely[symbol]:
             key = tuple([values.get(v, UNBOUND) for v in program.partition])
-            if UNBOUND not in key and event < merged.count:
+            if UNBOUND not in key:
                 members.setdefault(key, set()).add(event)
     for key, events in sorted(members.items(), key=lambda pair: min(pair[1])):
         given = dict(zip(program.partition, key, strict=True))
         own = {
             symbol: [(e, values) for e, values in found if all(values.get(v, given[v]) == given[v] for v in given)]
-            for symbol, found in solutions.items()
+            for symbol, found in timely.items()
         }
         yield _world(compiled, conditions, merged, own, given, sorted(events), first)
 

@@ -1,0 +1,162 @@
+"""The constraints that keep a partial match from taking an event as its next step (specification 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity
+from sparql_gpm.terms import to_ntriples
+from spaseq.algebra.partitions import as_written
+from spaseq.algebra.words import duration_in_words, window_in_words
+from spaseq.outputs.attempts import CAUSES, Fault
+from spaseq.runtime.why.evidence import Evidence
+from spaseq.runtime.why.places import Before, Step
+from spaseq.runtime.why.reasons import condition_seen
+from spaseq.runtime.why.runs import Run, clashes, seen_from
+from spaseq.runtime.why.search import Search
+from spaseq.runtime.why.world import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """The faults of the runs of one search.
+
+    late    by event that was late, the delay in nanoseconds with which it would not have been
+    """
+
+    evidence: Evidence
+    search: Search
+    late: Mapping[int, int]
+
+    def of(self, run: Run, step: Step, ahead: Before, chosen: Sequence[Candidate]) -> list[Fault]:
+        """Everything that keeps a run from taking these events as its next step, in the order of CAUSES."""
+        found = [
+            *self._late(chosen),
+            *self._order(run, chosen),
+            *self._join(run, step, chosen),
+            *self._partition(chosen),
+            *self._conditions(run, step, chosen),
+            *self._limits(run, step, chosen),
+            *self._window(run, chosen),
+            *self.too_few(run),
+        ]
+        if not any(fault.cause == "order" for fault in found):
+            found += self._contiguity(run, ahead, chosen)
+        return sorted(found, key=lambda fault: CAUSES.index(fault.cause))
+
+    def _late(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        for event, _ in chosen:
+            if event in self.late:
+                delay = duration_in_words(self.late[event])
+                detail = {"event": self.evidence.name(event), "delay": delay}
+                yield Fault("late", detail, f"allow a delay of {delay}: --max-delay {self.late[event] / 1e9:g}s")
+
+    def _order(self, run: Run, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        merged, name = self.search.world.merged, self.evidence.name
+        for event, _ in chosen:
+            before = [last for last in run.last if not merged.precedes(last, event)]
+            if before:
+                detail = {"event": name(event), "after": name(before[-1])}
+                yield Fault("order", detail, f"let <{name(event)}> come after <{name(before[-1])}>")
+        times = {merged.times[event] for event, _ in chosen}
+        if len(times) > 1:
+            events = tuple(name(event) for event, _ in chosen)
+            together = " and ".join(f"<{event}>" for event in events)
+            yield Fault("order", {"events": events}, f"let {together} have one time")
+
+    def _join(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        bindings = seen_from(run.entries, step.path, self.search.world.given)
+        for _, values in chosen:
+            for variable in clashes(values, bindings):
+                yield self.join(variable, bindings[variable], values[variable])
+            bindings = {**values, **bindings}
+
+    def join(self, variable: int, run: int, event: int) -> Fault:
+        """Two values of a variable."""
+        name = as_written(self.evidence.compiled.query.variables[variable])
+        mine, other = self.evidence.term(run), self.evidence.term(event)
+        detail = {"variable": name, "run": mine, "event": other}
+        return Fault("join", detail, f"let ?{name} be the same: it is {to_ntriples(mine)} and {to_ntriples(other)}")
+
+    def _partition(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        for event, values in chosen:
+            for variable in self.search.world.given:
+                if variable not in values:
+                    name = as_written(self.evidence.compiled.query.variables[variable])
+                    detail = {"variable": name}
+                    yield Fault("partition", detail, f"let <{self.evidence.name(event)}> bind ?{name}")
+
+    def _conditions(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        longer = self.search.lengthened(run, step, chosen)
+        for pair in self.search.failing(longer, step.place, step.path):
+            yield self.condition(longer, pair)
+
+    def condition(self, run: Run, pair: tuple[int, int]) -> Fault:
+        """A condition that does not hold."""
+        seen = condition_seen(self.evidence, self.search, run, pair)
+        return Fault("condition", {"text": seen.text, "values": dict(seen.values)}, f"leave out {seen.text}")
+
+    def _limits(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        times = self.search.world.merged.times
+        ends = [times[event] for event, _ in chosen]
+        if step.limit is not None and run.last:
+            took = min(ends) - max(times[event] for event in run.last)
+            if took > step.limit:
+                yield _limit(step.limit, took)
+        for begun, limit in run.bounds:
+            inside = [*(times[event] for event in run.events[begun:]), *ends]
+            if max(inside) - min(inside) > limit:
+                yield _limit(limit, max(inside) - min(inside))
+
+    def _window(self, run: Run, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        frame = self.search.world.frame
+        events = [*run.events, *(event for event, _ in chosen)]
+        if frame.holds(events):
+            return
+        places = [frame.on_axis(event) for event in events]
+        written, window = window_in_words(frame.window).removeprefix("within "), frame.window
+        spread = max(places) - min(places)
+        needed = f"{int(spread) + 1} events" if window.in_events else duration_in_words(int(spread) or 1)
+        if window.anchored and min(places) < window.start:
+            repair = "let the windows start earlier: STARTING AT"
+        elif window.sliding or spread >= window.size:
+            repair = f"widen the window to {needed}"
+        else:
+            repair = f"let the window slide: its borders part the events, which {needed} span"
+        yield Fault("window", {"window": written, "needed": needed}, repair)
+
+    def too_few(self, run: Run) -> Iterator[Fault]:
+        """The repetitions that were left after too few iterations."""
+        for place in run.lacks:
+            loop = place.node
+            assert isinstance(loop, nodes.Repetition)
+            done = len({e.path for e in run.entries if any(number == place.number for number, _ in e.path)})
+            detail: dict[str, Any] = {"at_least": loop.at_least, "taken": done}
+            repair = f"let {done} {'iteration' if done == 1 else 'iterations'} be enough, not {loop.at_least}"
+            yield Fault("iterations", detail, repair)
+
+    def _contiguity(self, run: Run, ahead: Before, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        if ahead.operator in (None, Contiguity.ANY) or len(run.entries) == run.start:
+            return
+        world, events = self.search.world, tuple(sorted({event for event, _ in chosen}))
+        nearer = [n for n, _ in self.search.nearest(run, ahead) if world.merged.before(n, events)]
+        if ahead.operator is Contiguity.STRICT:
+            between = world.between(run.last, events)
+            if between is not None:
+                operator = ":" if nearer else ";"
+                yield self._in_between(",", operator, between)
+        elif nearer:
+            yield self._in_between(";", ":", nearer[0][0])
+
+    def _in_between(self, written: str, enough: str, event: int) -> Fault:
+        name = self.evidence.name(event)
+        detail = {"operator": written, "event": name}
+        return Fault("contiguity", detail, f"write '{enough}' for '{written}': <{name}> is between")
+
+
+def _limit(limit: int, took: int) -> Fault:
+    detail = {"limit": duration_in_words(limit), "took": duration_in_words(took)}
+    return Fault("limit", detail, f"raise the limit to {duration_in_words(took)}")

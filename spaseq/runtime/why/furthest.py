@@ -336,10 +336,11 @@ class Analysis:
         for gap, occurred in islice(search.occurring(run), OCCURRENCES_MAX):
             found.append(self._absence(occurred.events[len(run.entries) :]))
             step = step or self._written(search.world.negated[gap.place])
-        for end, longer in islice(search.extended(run), OCCURRENCES_MAX):
-            event = self._evidence.name(longer.events[-1])
-            found.append(Fault("extendable", {"event": event}, f"remove <{event}>, which extends it"))
-            step = step or self._written(end.loop)
+        if next(search.extended(run), None) is not None:
+            for end, event in dict.fromkeys(search.extended(run, loosely=True)):
+                name = self._evidence.name(event)
+                found.append(Fault("extendable", {"event": name}, f"remove <{name}>, which extends it"))
+                step = step or self._written(end.loop)
         return self._attempt(stuck, step, None, found) if found else None
 
     def _absence(self, events: Sequence[int]) -> Fault:

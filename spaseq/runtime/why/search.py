@@ -325,12 +325,15 @@ class Search(Owed):
             for found in self.occurrences(gap, run, covers):
                 yield gap, found
 
-    def extended(self, run: Run) -> Iterator[tuple[End, Run]]:
-        """The possessive repetitions that one more complete iteration extends, with that iteration."""
+    def extended(self, run: Run, loosely: bool = False) -> Iterator[tuple[End, int]]:
+        """The possessive repetitions that one more complete iteration extends, with its first event.
+
+        loosely     also by events that the contiguity lets be taken once nearer ones are gone
+        """
         covers = self._covers(run)
         for end in run.ends + run.left:
-            for longer in self._extending(end, covers):
-                yield end, longer
+            for longer in self._extending(end, covers, loosely):
+                yield end, longer.entries[len(end.run.entries)].event
 
     def _covers(self, run: Run) -> Callable[[int], bool]:
         own = run.events[self.base :]
@@ -341,7 +344,7 @@ class Search(Owed):
         whole = next(self.false_at_end(run), None) is None and next(self.occurring(run), None) is None
         return whole and next(self.extended(run), None) is None
 
-    def _extending(self, end: End, covers: Callable[[int], bool]) -> Iterator[Run]:
+    def _extending(self, end: End, covers: Callable[[int], bool], loosely: bool) -> Iterator[Run]:
         """One more complete iteration, its own `!` included, before the next positive step."""
         loop, last = end.loop.node, end.last(self.world.merged.times)
         assert isinstance(loop, nodes.Repetition) and loop.contiguity is not None
@@ -349,7 +352,8 @@ class Search(Owed):
         start = replace(end.run, gaps=(), open=(), ends=(), left=())
         quiet = replace(self, observer=ANYTHING)
         for variant in variants(end.loop.items[0]):
-            ahead = Before(loop.contiguity, None, first_steps(variant, inside, None))
+            contiguity = Contiguity.ANY if loosely else loop.contiguity
+            ahead = Before(contiguity, None, first_steps(variant, inside, None))
             for longer in quiet.walk(variant, start, inside, ahead, lambda r: iter((r,))):
                 events = longer.events[len(start.entries) :]
                 times = self.world.merged.times

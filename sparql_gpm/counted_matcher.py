@@ -45,6 +45,7 @@ class CountedMatcher:
     """A pattern compiled twice: in stages, and as it is matched where nothing is counted."""
 
     matcher: Matcher
+    stages: tuple[Stage, ...]
     counted: Counted
 
     def match(
@@ -87,7 +88,7 @@ def compile_counted(
 ) -> CountedMatcher:
     """The matcher of a pattern that counts these stages of it; raises BackgroundError."""
     matcher = compile_pattern(pattern, dictionary, evaluator, background)
-    return CountedMatcher(matcher, counted(stages, Compiler(dictionary, evaluator, background)))
+    return CountedMatcher(matcher, tuple(stages), counted(stages, Compiler(dictionary, evaluator, background)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,6 +34,7 @@ from spaseq.physical.planner import TITLES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from spaseq.explain.funnel import Funnel
     from spaseq.outputs.rows import Row
     from spaseq.runtime.spark.accumulated import Adds
     from spaseq.runtime.spark.output import OutputTable
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
-_FURTHER = ("time_choice", "time_unit", "time_origin", "max_line", "max_solutions", "max_event_seconds")
+_FURTHER = ("time_choice", "time_unit", "time_origin", "max_line", "max_solutions", "max_event_seconds", "analyze")
 _PACKAGES = ("pyspark", "pandas", "pyarrow")
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -70,6 +71,12 @@ class Watch:
         """The accumulator to which the tasks of the job add."""
         self._job = job
         return self._tally
+
+    def funnels(self) -> list[Funnel]:
+        """The funnel of each query so far, if the job has the option `analyze`; else none."""
+        from spaseq.engine.staged_funnels import staged_funnels
+
+        return [] if self._job is None else staged_funnels(self._job, self._tally.value)
 
     def zero_rows(self) -> list[str]:
         """Once the job has ended without a row: at most five lines that say why."""
@@ -152,8 +159,8 @@ def outcomes(
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
     compiled        kernels may be used: the first job compiles them, half a minute; a checkpoint belongs to one choice
-    watch           counts what is read, to say why if there is no row
-    further         of `RunOptions`: time_choice, time_unit, time_origin, max_line, max_solutions, max_event_seconds
+    watch           counts what is read, to say why if there is no row, and with analyze for the funnels
+    further         of `RunOptions`: analyze, max_event_seconds, max_line, max_solutions; time_choice, _origin, _unit
     max_runs        as in `RunOptions`; a query with more than max_runs partial matches in a shard ends the job
 
     Raises InputError for what cannot be run, before anything runs.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from spaseq.cli.progress import Progress
+    from spaseq.explain.funnel import Funnel
 
 _HIDDEN_SHOWN_MAX = 5
 
@@ -69,7 +70,8 @@ def execute(arguments: RunArguments) -> None:
             job = Job(queries, streams, sources_of(knowledge, arguments.kb), options)
         stack.callback(job.close)
         if options.analyze:
-            stack.callback(_report_funnels, job, _funnel_file(arguments, stack), arguments.funnel_table)
+            output = funnel_file(arguments, stack)
+            stack.callback(lambda: report_funnels(job.funnels(), output, table=arguments.funnel_table))
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
@@ -80,7 +82,7 @@ def execute(arguments: RunArguments) -> None:
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
 
 
-def _funnel_file(arguments: RunArguments, stack: ExitStack) -> Output | None:
+def funnel_file(arguments: RunArguments, stack: ExitStack) -> Output | None:
     """The file of `--analyze-output`, opened now; None: there is none."""
     if arguments.funnel_output is None:
         return None
@@ -89,13 +91,13 @@ def _funnel_file(arguments: RunArguments, stack: ExitStack) -> Output | None:
     return output
 
 
-def _report_funnels(job: Job, output: Output | None, table: bool) -> None:
+def report_funnels(funnels: Sequence[Funnel], output: Output | None, *, table: bool) -> None:
+    """Write the funnels to their file, and print them as a table."""
     from spaseq.explain.funnel import to_json, to_table
 
-    funnels = job.funnels()
     if output is not None:
         output.write("".join(map(to_json, funnels)))
-    if table:
+    if table and funnels:
         say(to_table(funnels))
 
 

@@ -15,7 +15,7 @@ from kb.source import Source
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.reporting import say
-from spaseq.cli.run import RunArguments, bound, report_dead_letters, say_why_nothing
+from spaseq.cli.run import RunArguments, bound, funnel_file, report_dead_letters, report_funnels, say_why_nothing
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files, is_elsewhere, plain
@@ -25,6 +25,7 @@ from spaseq.outputs.destination import OutputClosed
 from spaseq.outputs.sink import Sink
 
 if TYPE_CHECKING:
+    from spaseq.explain.funnel import Funnel
     from spaseq.runtime.spark.progress import BatchMetrics
     from spaseq.runtime.spark.sinks import BatchOutput
 
@@ -54,9 +55,6 @@ def checked(arguments: RunArguments) -> SparkRun:
     if arguments.options.unordered:
         hint = "sort the files first: spaseq sort INPUT… -o sorted.nq"
         raise InputError("--unordered does not go with --runtime spark: its inputs go on", hint=hint)
-    if arguments.options.analyze:
-        hint = "a sample of the input tells the same: leave --runtime spark out"
-        raise InputError("--analyze does not go with --runtime spark: its tasks do not count", hint=hint)
     if arguments.options.template or arguments.options.input_format or arguments.options.contexts:
         hint = "spaseq convert writes events of tables as N-Quads; or leave out --runtime spark"
         raise InputError("--template, --input-format and --context do not go with --runtime spark", hint=hint)
@@ -108,7 +106,11 @@ def execute_on_spark(arguments: RunArguments) -> None:
             stack.callback(lambda: report_dead_letters(letters.counts, path))
         sink = open_sink(arguments.format, arguments.file, run.queries)
         stack.callback(sink.close)
-        check_all(partial(_to_the_end, run, _Writer(sink, letters)), letters.check_whole)
+        output = funnel_file(arguments, stack)
+        writer = _Writer(sink, letters)
+        funnels: list[Funnel] = []
+        check_all(partial(_to_the_end, run, writer, funnels), letters.check_whole)
+        report_funnels(funnels, output, table=arguments.funnel_table)
 
 
 @dataclass(slots=True)
@@ -133,7 +135,8 @@ class _Writer:
         self.letters.check_written()
 
 
-def _to_the_end(run: SparkRun, write: _Writer) -> None:
+def _to_the_end(run: SparkRun, write: _Writer, funnels: list[Funnel]) -> None:
+    """Run to the end of the input; the funnels of the queries, where they are counted, go into a list."""
     import spaseq.spark
     from spaseq.runtime.spark.jobs import start, streams_of
     from spaseq.runtime.spark.session import local_session
@@ -150,6 +153,7 @@ def _to_the_end(run: SparkRun, write: _Writer) -> None:
             job.stop()
         if not write.closed:
             say_why_nothing(watch.zero_rows())
+        funnels += watch.funnels()
 
 
 def _show_progress(metrics: BatchMetrics) -> None:

@@ -34,7 +34,8 @@ def funnel_of(query: TemporalQuery, plan: Plan, tally: FunnelTally) -> Funnel:
         for name, counts in zip(names, tally.steps, strict=False)
     )
     matching = {name: counts.seconds for name, counts in zip(names, tally.steps, strict=False)}
-    seconds = {"steps": matching, "sequence": max(0.0, tally.seconds - sum(matching.values()))}
+    rest = None if tally.seconds is None else max(0.0, tally.seconds - sum(matching.values()))
+    seconds = {"steps": matching, "sequence": rest}
     removed = None if tally.removed is None else dict(tally.removed)
     return Funnel(query.name, steps, tuple(_edges(names, plan, tally)), tally.rows, tally.matches, removed, seconds)
 

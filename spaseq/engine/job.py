@@ -125,7 +125,7 @@ class Job:
         from spaseq.runtime.embedded.counted_operator import CountedOperator
 
         counted = [each for each in self._operators if isinstance(each, CountedOperator)]
-        return [funnel_of(each.query, each.plan, each.tally) for each in counted]
+        return [funnel_of(each.query, each.automaton, each.tally) for each in counted]
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""

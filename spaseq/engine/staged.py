@@ -15,6 +15,7 @@ from automata.plan.program import RUNS_MAX
 from kb.base import KnowledgeBases
 from kb.source import Source
 from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.counted_matcher import compile_counted
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import Variable
@@ -35,6 +36,7 @@ from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.funnel.counting import ordered_steps
 from spaseq.runtime.spark.job_record import JobRecord, RecordedQuery
 from spaseq.runtime.spark.shard import HIDDEN, KEY_COLUMN, PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
@@ -148,6 +150,9 @@ def planned(
 
 def check(job: StagedJob) -> None:
     """Raises InputError for a job that cannot run, on the machine that starts it: the workers see the same inputs."""
+    if job.options.analyze and (derived := next((plan.query.name for plan in job.plans if plan.derived), None)):
+        hint = "without --runtime spark every event is counted"
+        raise InputError(f"query '{derived}' reads what another one derives, which is not counted on Spark", hint=hint)
     setup = replace(job, options=replace(job.options, compiled=False)).setup(job.plans, Dictionary())
     try:
         network = Network(Dictionary(), 0)
@@ -204,6 +209,7 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
         assert position is not None, iri
         background = setup.background(query)
         negated = negated_symbols(query.sequence)
+        ordered = ordered_steps(query) if job.options.analyze else []
         steps = tuple(
             StepPattern(
                 symbol,
@@ -212,6 +218,9 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
                 pattern.variables,
                 symbol in negated,
                 replace(label_of(query, symbol), streams=((job.names[iri], iri),)),  # the one stream of stage 1
+                compile_counted(pattern.pattern, ordered[symbol], dictionary, setup.evaluator, background)
+                if symbol < len(ordered)
+                else None,
             )
             for symbol, pattern in enumerate(query.patterns)
             if position in pattern.streams

@@ -59,7 +59,7 @@ def counted(
         network.release_terms(always=True)
     network.finish()
     setup.bases.close()
-    return funnel_of(operator.query, operator.plan, operator.tally), operator, rows
+    return funnel_of(operator.query, operator.automaton, operator.tally), operator, rows
 
 
 def without_times(funnel: Funnel) -> Funnel:
@@ -131,7 +131,7 @@ def test_partial_matches_are_those_of_the_reference(data: st.DataObject) -> None
     for edge in funnel.edges:
         took[edge.source, edge.target] += edge.took or 0
     assert +took == expected
-    symbols = [position.symbols for position in operator.plan.positions]
+    symbols = [position.symbols for position in operator.automaton.positions]
     if len(set(symbols)) == len(symbols):
         came = Counter({"start": 1}) + sum((Counter({to: n}) for (_, to), n in expected.items()), Counter[str]())
         assert all(edge.waited == came[edge.source] for edge in funnel.edges)
@@ -260,13 +260,6 @@ def test_python_programs_have_it_as_a_value(files: list[str], tmp_path: Path) ->
     assert len(list(both)) == 2
     assert [funnel.rows for funnel in both.funnel] == [1, 1]
     assert spaseq.run(query, streams).funnel is None
-
-
-def test_spark_counts_no_funnel(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["run", *files, "--analyze", "--runtime=spark"])
-    assert end.value.code == 2
-    assert "--analyze does not go with --runtime spark" in capsys.readouterr().err
 
 
 def test_matches_that_distinct_and_limit_remove_are_counted_by_cause(tmp_path: Path) -> None:

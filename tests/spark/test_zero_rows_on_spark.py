@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,8 +114,11 @@ def test_spark_says_it_on_stderr_and_says_nothing_of_a_run_with_rows(
     for text, said in ((query("A ; B"), True), (query("A"), False)):
         (tmp_path / "q.rq").write_text(text, encoding="utf-8")
         options = [f"--stream=S={path}", "--format=ndjson", "--runtime=spark"]
+        options.append(f"--analyze-output={tmp_path / 'funnel.json'}")
         assert not main(["run", str(tmp_path / "q.rq"), *options], standalone_mode=False)
         told = capsys.readouterr()
+        funnel = json.loads((tmp_path / "funnel.json").read_text())
+        assert (funnel["rows"], funnel["steps"][0]["seen"], funnel["steps"][0]["solutions"]) == (1 - said, 2, 1)
         if said:
             assert (told.out, told.err.splitlines()) == ("", lines_of(text, path))
         else:

@@ -29,14 +29,16 @@ class CountedOperator(QueryOperator):
         tally: FunnelTally,
     ) -> None:
         super().__init__(plan, patterns, sequence, observed, release)
-        self.plan = plan.compiled.plan
+        self.automaton = plan.compiled.plan
         self._tally = tally
-        self._matches_are_whole = sequence.propagated is None and not plan.compiled.lanes and not self.plan.selects
+        self._seconds = 0.0
+        self._matches_are_whole = sequence.propagated is None and not plan.compiled.lanes and not self.automaton.selects
 
     @property
     def tally(self) -> FunnelTally:
         """The counts so far."""
-        tally, sequence, program = self._tally, self._sequence, self.plan.program
+        tally, sequence, program = self._tally, self._sequence, self.automaton.program
+        tally.seconds = self._seconds
         tally.took = sequence.edges_taken
         every = program.first is None and program.demand is Demand.EVERY
         if self._matches_are_whole and (every or tally.took is not None):
@@ -65,7 +67,7 @@ class CountedOperator(QueryOperator):
         while True:
             begun = thread_time()
             rows = next(pieces, None)
-            self._tally.seconds += thread_time() - begun
+            self._seconds += thread_time() - begun
             if rows is None:
                 return
             self._tally.rows += len(rows)

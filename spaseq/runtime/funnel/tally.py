@@ -45,6 +45,21 @@ class StepTally:
         self.skipped += passed.skipped + skipped
         self.solutions += solutions
 
+    def join(self, other: StepTally) -> None:
+        """The counts of other events, too."""
+        self.add(other.seen, Passed(tuple(other.alone), tuple(other.left), other.skipped), 0, other.solutions)
+        self.seconds += other.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class StepCounts:
+    """The counts of a GPM in a batch; `skipped` of its events are in no partition."""
+
+    stages: tuple[Stage, ...]
+    passed: Passed
+    skipped: int
+    seconds: float
+
 
 @dataclass(slots=True)
 class FunnelTally:
@@ -55,7 +70,7 @@ class FunnelTally:
     matches     before DISTINCT and LIMIT; None: the evaluator leaves some out, or matches are chosen among each other
     removed     of these, those that give no row, by cause; None: rows are not matches, or `matches` is None
     rows        of its output
-    seconds     processor time of the whole query: matching, sequence, rows
+    seconds     processor time of the whole query: matching, sequence, rows; None: it was not measured
     """
 
     steps: Sequence[StepTally]
@@ -63,4 +78,4 @@ class FunnelTally:
     matches: int | None = None
     removed: Mapping[str, int] | None = None
     rows: int = 0
-    seconds: float = 0.0
+    seconds: float | None = 0.0

@@ -19,7 +19,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token
 from sparql_gpm.terms import Term
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
-from spaseq.outputs.row_table import Rows
+from spaseq.outputs.row_table import Rows, RowTable
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
@@ -62,7 +62,11 @@ class ShardOutput:
 
     def tally(self) -> Tally:
         """The numbers of rows and dead letters."""
-        return Tally(rows=sum(len(rows) for _, rows in self.found), lost=Counter(each.kind for each in self.letters))
+        by_query = Counter[str]()
+        for _, rows in self.found:
+            by_query.update({rows.query: len(rows)} if isinstance(rows, RowTable) else [row.query for row in rows])
+        lost = Counter(each.kind for each in self.letters)
+        return Tally(rows=by_query.total(), by_query=by_query, lost=lost)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from time import thread_time
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm import graph_names
 from sparql_gpm.bounds import Exceeded, MatchBounds, TooManyTogether
 from sparql_gpm.columns import EventBatch, Solutions
+from sparql_gpm.counted_matcher import CountedMatcher
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.bgp_view import BatchView
@@ -24,6 +27,7 @@ from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
 from sparql_gpm.terms import Term, relabelled
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
+from spaseq.runtime.funnel.tally import StepCounts
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
 from spaseq.runtime.stages.partition_values import PartitionValues
 from spaseq.runtime.zero_rows.tally import JobStep, SolvedStep, TaskTally
@@ -38,7 +42,11 @@ _NO_TERMS: Ids = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class StepPattern:
-    """A pattern that reads the stream; `negated`: inside `!`, where solutions without the key go to every shard."""
+    """A pattern that reads the stream.
+
+    negated     it stands inside `!`, where solutions without the key go to every shard
+    counting    the pattern in stages, where they are counted; else None
+    """
 
     symbol: int
     matcher: Matcher
@@ -46,6 +54,7 @@ class StepPattern:
     variables: tuple[str, ...]
     negated: bool
     label: PatternLabel
+    counting: CountedMatcher | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,7 @@ class ShardPartitioner:
             if query.partitions is not None:
                 found += self._in_partitions(query, query.partitions, view, seen)
             else:
-                found += [self._step(query, step, self._matched(step, view, seen), seen) for step in query.steps]
+                found += [self._step(query, step, *self._matched(step, view, seen), seen) for step in query.steps]
         return found
 
     def _in_partitions(
@@ -169,27 +178,42 @@ class ShardPartitioner:
     ) -> Iterator[_StepSolutions]:
         """The solutions of the steps in each partition, and those of USING."""
         using = next(step for step in query.steps if step.symbol == values.symbol)
-        partitions = values.of(self._matched(using, view, seen))
-        yield self._step(query, using, partitions, seen)
+        partitions = values.of(self._matched(using, view, seen)[0])
+        yield self._step(query, using, partitions, None, seen)
         among: Mask = np.zeros(len(seen), dtype=np.bool_)
         among[partitions.events] = True
         for step in query.steps:
             if step is not using:
-                own = self._matched(step, view, seen, among)
+                own, counts = self._matched(step, view, seen, among)
                 found, exceeded = values.join(step.symbol, own, partitions, self._bounds)
                 for each in exceeded:
                     self._leave_out(step, seen, each)
-                yield self._step(query, step, found, seen)
+                yield self._step(query, step, found, counts, seen)
 
-    def _matched(self, step: StepPattern, view: BatchView, seen: EventBatch, wanted: Mask | None = None) -> Solutions:
-        return step.matcher.match(view, wanted, self._bounds, lambda exceeded: self._leave_out(step, seen, exceeded))
+    def _matched(
+        self, step: StepPattern, view: BatchView, seen: EventBatch, wanted: Mask | None = None
+    ) -> tuple[Solutions, StepCounts | None]:
+        left_out = partial(self._leave_out, step, seen)
+        if step.counting is None or self.tally is None:
+            return step.matcher.match(view, wanted, self._bounds, left_out), None
+        begun = thread_time()
+        found, passed = step.counting.match(view, wanted, self._bounds, left_out)
+        skipped = 0 if wanted is None else len(seen) - int(np.count_nonzero(wanted))
+        return found, StepCounts(step.counting.stages, passed, skipped, thread_time() - begun)
 
     def _leave_out(self, step: StepPattern, seen: EventBatch, exceeded: Exceeded) -> None:
         self._letters.append(left_out_letter(step.label, seen, exceeded, self._dictionary))
 
-    def _step(self, query: QueryPartitioning, step: StepPattern, found: Solutions, seen: EventBatch) -> _StepSolutions:
+    def _step(
+        self,
+        query: QueryPartitioning,
+        step: StepPattern,
+        found: Solutions,
+        counts: StepCounts | None,
+        seen: EventBatch,
+    ) -> _StepSolutions:
         if self.tally is not None:
-            self._solved_steps.append(SolvedStep(JobStep(query.number, step.symbol), found, seen))
+            self._solved_steps.append(SolvedStep(JobStep(query.number, step.symbol), found, seen, counts))
         marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
         shards = self._shards_of(query, step, found)
         width = len(marked.events) // len(found) if len(found) else 1

@@ -19,6 +19,7 @@ from sparql_gpm.matching.needs import Need, Needs
 from sparql_gpm.matching.summary import Summary
 from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.terms import Term, relabelled
+from spaseq.runtime.funnel.tally import StepCounts, StepTally
 
 _TASK_SOLUTIONS_MAX = 1 << 10
 _TASK_EVENTS_MAX = 1 << 12
@@ -47,11 +48,12 @@ class TermNeed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SolvedStep:
-    """The solutions of a step in a batch; `seen` are the events as its pattern sees them."""
+    """The solutions of a step in a batch; `seen` are the events as its pattern sees them, `counts` for its funnel."""
 
     step: JobStep
     found: Solutions
     seen: EventBatch
+    counts: StepCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Tally:
     events, last    of each stream, by IRI: its events, and the time of the newest
     needs, met      by step its needs, and those that some event has met
     rows, lost      rows of all queries; dead letters by kind
+    by_query        rows of each query, by name
+    steps           the funnel of each step, where it is counted
     first           the first micro-batch that was read; None: none was
     ended           the streams that have ended
     kept            all events; None: they are too many
@@ -97,6 +101,8 @@ class Tally:
     properties: dict[str, None] = field(default_factory=dict)
     classes: dict[str, None] = field(default_factory=dict)
     rows: int = 0
+    by_query: Counter[str] = field(default_factory=Counter)
+    steps: dict[JobStep, StepTally] = field(default_factory=dict)
     lost: Counter[str] = field(default_factory=Counter)
     first: int | None = None
     ended: set[str] = field(default_factory=set)
@@ -109,6 +115,9 @@ class Tally:
         self.solutions += other.solutions
         self.lost += other.lost
         self.rows += other.rows
+        self.by_query += other.by_query
+        for step, counts in other.steps.items():
+            self.steps.setdefault(step, StepTally(counts.stages)).join(counts)
         self.needs |= other.needs
         self.met |= other.met
         for names, more in ((self.properties, other.properties), (self.classes, other.classes)):
@@ -163,6 +172,10 @@ class TaskTally:
         tally.last[self._iri] = max(newest, tally.last.get(self._iri, newest))
         for each in steps:
             tally.solutions[each.step] += len(each.found)
+            if each.counts is not None:
+                counted = tally.steps.setdefault(each.step, StepTally(each.counts.stages))
+                counted.add(len(batch), each.counts.passed, each.counts.skipped, len(each.found))
+                counted.seconds += each.counts.seconds
         if self._unseen:
             for seen in {id(each.seen): each.seen for each in steps}.values():
                 self._unseen.in_batch(self._summary.over(seen).present, seen)

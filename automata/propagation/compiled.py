@@ -1,14 +1,14 @@
 """Propagation by the kernel, over tumbling and hopping windows.
 
 Values that the kernel cannot take (texts among numbers, numbers of several types, equal numbers written in two ways)
-move all open cells to exact values, one event at a time; once no cell is open, the kernel goes on.
+move all open cells to exact values, one event at a time. Those keep the windows that are open, as they do after a
+restore, and the kernel takes the windows that begin later; where windows slide, the matches that begin later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from automata.plan.plan import Plan
@@ -21,7 +21,7 @@ from automata.propagation.overlapping.pane_cells import PaneCells
 from automata.propagation.overlapping.panes import why_no_panes
 from automata.propagation.overlapping.sliding_cells import SlidingCells
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
-from automata.propagation.windows import Found, Key
+from automata.propagation.windows import Found, Key, Moment
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 
@@ -35,9 +35,10 @@ class CompiledPropagation(Propagating):
     def __init__(self, plan: Plan, groups: Sequence[int], measured: Sequence[Measured], values: Values) -> None:
         layout = layout_of(measured)
         assert layout is not None, measured
-        self._new_exact = partial(PropagatingEvaluator, plan, groups, measured, values)
-        self.exact = self._new_exact()
+        self.exact = PropagatingEvaluator(plan, groups, measured, values)
         self._sliding = SlidingCells(plan, groups, measured, layout, values) if plan.program.window.sliding else None
+        window = plan.program.window
+        self._ranked = window.sliding and window.in_events and bool(plan.program.partition)
         kind = KernelCells if why_no_panes(plan) is not None else PaneCells
         self._kernel = self._sliding or kind(plan, groups, measured, layout, values)
 
@@ -68,29 +69,42 @@ class CompiledPropagation(Propagating):
         """The next slice of the merged order: what it completes or closes."""
         if not len(events):
             return []
-        if self.exact.idle:
-            try:
-                found = self._kernel.on_batch(events, solutions, self.exact.position)
-            except Unsuited:
-                self._kernel.hand_over(self.exact)
-            else:
-                self.exact.position += len(events)
-                return found
-        return self.exact.on_batch(events, solutions)
+        first = Moment(int(events.times[0]), self.position)
+        alone = self.exact.idle and not self.exact.may_begin(first)
+        if self._ranked and not alone:
+            return self.exact.on_batch(events, solutions)
+        if self._kernel.idle:
+            self._kernel.begin_at(None if alone else self.exact.retire(first))
+        try:
+            found = self._kernel.on_batch(events, solutions, self.position)
+        except Unsuited:
+            self._take_back()
+            return self.exact.on_batch(events, solutions)
+        if alone:
+            self.exact.position += len(events)
+            return found
+        return _joined(self.exact.on_batch(events, solutions), found)
+
+    def _take_back(self) -> None:
+        """Lets exact values go on with all that the kernel holds."""
+        if not self._kernel.idle:
+            self._kernel.hand_over(self.exact)
+        self.exact.resume()
 
     def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Found]:
         """The same for a slice of one event; the exact values take it, with all cells."""
-        if not self._kernel.idle:
-            self._kernel.hand_over(self.exact)
+        self._take_back()
         return self.exact.on_event(time, solutions)
 
     def on_watermark(self, time: int) -> Sequence[Found]:
         """No later event has a time up to `time`."""
-        return self._kernel.passed(time) if self.exact.idle else self.exact.on_watermark(time)
+        exact = self.exact.on_watermark(time)
+        return exact if self._kernel.idle else _joined(exact, self._kernel.passed(time))
 
     def finish(self) -> Sequence[Found]:
         """The input has ended."""
-        return self._kernel.finish() if self.exact.idle else self.exact.finish()
+        exact = self.exact.finish()
+        return exact if self._kernel.idle else _joined(exact, self._kernel.finish())
 
     def live_ids(self) -> list[Ids]:
         """Columns of every id that is still needed."""
@@ -102,11 +116,7 @@ class CompiledPropagation(Propagating):
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `State`: that of exact values; the kernel keeps its cells."""
-        if self._kernel.idle:
-            return self.exact.snapshot()
-        held = self._new_exact()
-        held.position = self.exact.position
-        return self._kernel.snapshot(held)
+        return self.exact.snapshot() if self._kernel.idle else self._kernel.snapshot(self.exact.twin())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a state; nothing has been consumed before."""
@@ -117,3 +127,8 @@ class CompiledPropagation(Propagating):
                 self.exact.position = state["position"]
                 return
         self.exact.restore(state)
+
+
+def _joined(exact: Sequence[Found], found: Sequence[Found]) -> Sequence[Found]:
+    """All that exact values and the kernel have found; columns stay columns where there is nothing else."""
+    return [*exact, *found] if exact else found

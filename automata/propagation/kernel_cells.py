@@ -56,6 +56,7 @@ class KernelCells(LimbedCells):
         self._shape = arrays.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
         self._direct = direct_of(self._machine, self._rules)
         self._known: arrays.Room | None = None
+        self._aligned, self._begun = self._shape, 0
         self._narrowed_at = -1
         self._state = np.zeros(arrays.STATE, dtype=np.int64)
         self._state[arrays.OPEN_LAST] = -1
@@ -66,6 +67,14 @@ class KernelCells(LimbedCells):
     def idle(self) -> bool:
         """No cell is open."""
         return bool(self._state[arrays.OPEN_FIRST] > self._state[arrays.OPEN_LAST])
+
+    def begin_at(self, window: int | None) -> None:
+        """Leaves out all windows before this one, or none; no cell is open."""
+        aligned = self._aligned
+        anchored = aligned.anchored if window is None else 1
+        self._begun = 0 if window is None else max(window, 0) if aligned.anchored else window
+        self._shape = self._shape._replace(start=aligned.start + self._begun * aligned.hop, anchored=anchored)
+        self._state[arrays.OPEN_FIRST], self._state[arrays.OPEN_LAST] = 0, -1
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> FoundColumns:
         """All that the slice closes; Unsuited, with the cells as they were, if the kernel cannot take it."""
@@ -124,7 +133,7 @@ class KernelCells(LimbedCells):
             cell = Cell(lanes)
             cell.position = int(held.position[number])
             key = tuple(held.keys[number // self._shape.open_max].tolist())
-            handed.append((int(held.window[number]), key, cell))
+            handed.append((int(held.window[number]) + self._begun, key, cell))
         return handed
 
     # --- a slice ----------------------------------------------------------------------------------
@@ -171,7 +180,7 @@ class KernelCells(LimbedCells):
         self._state[arrays.EMITTED] = 0
         numbers = Vectors(out.counts, out.sums, out.best, out.ids, out.first, out.last)
         vectors = numbers.at(np.arange(count))
-        block = Block(out.windows[:count].copy(), out.keys[:count, self._group], vectors, self._vector_reader())
+        block = Block(out.windows[:count] + self._begun, out.keys[:count, self._group], vectors, self._vector_reader())
         if full and (len(out.windows) < _OUTPUT_MAX or not count):
             self._output = self._new_output(2 * len(out.windows), out.keys.shape[1])
         return [block] if count else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol
@@ -24,7 +25,6 @@ from automata.propagation.windows import (
     Numbering,
     SlidingWindows,
     restored_events,
-    stored_events,
     windows_of,
 )
 from automata.slices.events import Events, SymbolSolutions
@@ -121,6 +121,24 @@ class PropagatingEvaluator(Propagating):
         assert isinstance(self._windows, SlidingWindows), self._windows
         self._windows.hold(events)
 
+    def retire(self, moment: Moment) -> int:
+        """Begins nothing that another evaluator may begin, from this event on; returns the first window of that one."""
+        return self._windows.retire(moment)
+
+    def may_begin(self, moment: Moment) -> bool:
+        """True if it has retired, and from this event on a window or match may still begin that is its own."""
+        return self._windows.may_begin(moment)
+
+    def resume(self) -> None:
+        """Begins all again."""
+        self._windows.resume()
+
+    def twin(self) -> PropagatingEvaluator:
+        """The same cells, to be told with others."""
+        twin = copy(self)
+        twin._windows = self._windows.twin()
+        return twin
+
     @property
     def measures(self) -> Cells:
         """The algebra of the vectors that are found."""
@@ -175,8 +193,10 @@ class PropagatingEvaluator(Propagating):
         return self._snapshot(self._windows.stored)
 
     def snapshot_of(self, events: Iterable[HeldEvent]) -> dict[str, Any]:
-        """The state after these events of sliding windows, which are not taken."""
-        return self._snapshot(lambda number: [[], [], stored_events(events, number)])
+        """The state after these events of sliding windows, too, which are not taken."""
+        windows = self._windows
+        assert isinstance(windows, SlidingWindows), windows
+        return self._snapshot(lambda number: windows.stored(number, events))
 
     def _snapshot(self, stored_by: Callable[[Numbering], State]) -> dict[str, Any]:
         numbers: dict[int, int] = {}

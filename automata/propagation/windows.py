@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 from automata.plan.program import Program
@@ -63,6 +64,18 @@ class Windows(Protocol):
     def oldest(self) -> int | None:
         """The least time of the first event of a match to come that has begun; None: none has."""
 
+    def retire(self, moment: Moment) -> int:
+        """Begins nothing that another evaluator may begin, from this event on; returns the first window of that one."""
+
+    def may_begin(self, moment: Moment) -> bool:
+        """True if it has retired, and from this event on a window or match may still begin that is its own."""
+
+    def resume(self) -> None:
+        """Begins all again."""
+
+    def twin(self) -> Windows:
+        """The same cells, to be told with others."""
+
     def stored(self, number: Numbering) -> State:
         """The cells as plain values; `number` stands for an id."""
 
@@ -83,6 +96,7 @@ class AlignedWindows(Windows):
         self._open: dict[int, dict[Key, Cell]] = {}
         self._next_end = LAST
         self._count = 0
+        self._begun = LAST  # the last window that may begin here
 
     def add(self, moment: Moment, keys: Mapping[Key, Taken]) -> Iterable[Found]:
         found = self.reached(moment)
@@ -106,6 +120,21 @@ class AlignedWindows(Windows):
 
     def oldest(self) -> int | None:
         return None
+
+    def retire(self, moment: Moment) -> int:
+        self._begun = (self._where(moment) - self._window.start) // self._hop
+        return self._begun + 1
+
+    def may_begin(self, moment: Moment) -> bool:
+        return self._begun < LAST and self._where(moment) < self._end(self._begun)
+
+    def resume(self) -> None:
+        self._begun = LAST
+
+    def twin(self) -> AlignedWindows:
+        twin = copy(self)
+        twin._open = {window: dict(cells) for window, cells in self._open.items()}
+        return twin
 
     def take(self, cells: Iterable[tuple[int, Key, Cell]]) -> None:
         """Opens these cells: window, key, cell."""
@@ -134,7 +163,7 @@ class AlignedWindows(Windows):
         """The windows that an event at this time or position is in."""
         into = where - self._window.start
         first = (into - self._window.size) // self._hop + 1
-        return range(max(first, 0) if self._window.anchored else first, into // self._hop + 1)
+        return range(max(first, 0) if self._window.anchored else first, min(into // self._hop, self._begun) + 1)
 
     def _end(self, number: int) -> int:
         return min(self._window.start + number * self._hop + self._window.size, LAST)
@@ -181,6 +210,7 @@ class SlidingWindows(Windows):
         self._starts: OrderedDict[Key, deque[tuple[int, int, Cell]]] = OrderedDict()
         self._ranks: dict[Key, int] = {}
         self._count = 0
+        self._begins = True
 
     def add(self, moment: Moment, keys: Mapping[Key, Taken]) -> Iterable[Found]:
         found: list[Found] = []
@@ -211,13 +241,29 @@ class SlidingWindows(Windows):
     def oldest(self) -> int | None:
         return min((starts[0][1] for starts in self._starts.values() if starts), default=None)
 
-    def stored(self, number: Numbering) -> State:
+    def retire(self, moment: Moment) -> int:
+        self._begins = False
+        return 0
+
+    def may_begin(self, moment: Moment) -> bool:
+        return False
+
+    def resume(self) -> None:
+        self._begins = True
+
+    def twin(self) -> SlidingWindows:
+        twin = copy(self)
+        twin._starts = OrderedDict((key, deque(starts)) for key, starts in self._starts.items())
+        twin._ranks = dict(self._ranks)
+        return twin
+
+    def stored(self, number: Numbering, events: Iterable[HeldEvent] = ()) -> State:
         starts: State = [
             [[*map(number, key)], [[where, time, self._cells.stored(cell, number)] for where, time, cell in some]]
             for key, some in self._starts.items()
         ]
         ranks: State = [[[*map(number, key)], rank] for key, rank in self._ranks.items()]
-        return [starts, ranks, stored_events((), number)]
+        return [starts, ranks, stored_events(events, number)]
 
     def restore(self, state: Any, identifier: Numbering) -> None:
         for key, some in state[0]:
@@ -228,9 +274,18 @@ class SlidingWindows(Windows):
         self.hold(restored_events(state[2], identifier))
 
     def hold(self, events: Iterable[HeldEvent]) -> None:
-        """Takes events again of which is known what they have completed."""
+        """Takes events again, of which is known what they have completed and that no match before begins with them.
+
+        They are later than all that has begun, which they have advanced already.
+        """
+        later = SlidingWindows(self._program, self._cells, self._openers, self._consecutive)
+        later._ranks = self._ranks
         for each in sorted(events, key=lambda each: each.position):
-            self.add(Moment(each.time, each.position), {each.key: each.taken})
+            later.add(Moment(each.time, each.position), {each.key: each.taken})
+        for key, starts in later._starts.items():
+            self._starts.setdefault(key, deque()).extend(starts)
+            self._starts.move_to_end(key)
+        self._count += later._count
 
     @property
     def _ranked(self) -> bool:
@@ -240,7 +295,7 @@ class SlidingWindows(Windows):
     def _advance(self, key: Key, taken: Taken, moment: Moment) -> Vector | None:
         where = self._where(key, moment)
         starts = self._starts.get(key)
-        begins = any(symbol in self._openers for symbol, _ in taken)
+        begins = self._begins and any(symbol in self._openers for symbol, _ in taken)
         if starts is None:
             if not begins:
                 return None

@@ -406,6 +406,49 @@ def test_sliding_windows_go_on_in_kernels_after_a_restart() -> None:
             assert restored.exact.idle
 
 
+@pytest.mark.parametrize("window", ["tumbling", "hopping", "panes", "sliding"])
+@pytest.mark.parametrize("by", ["a restart", "a text"])
+def test_kernels_take_what_begins_after_values_that_they_cannot_take(window: str, by: str) -> None:
+    """Slices end in the middle of windows, so that something is open at every moment."""
+    symbols = tuple(Symbol("AB"[n], s := frozenset({KEY, X} if n else {KEY}), s, frozenset({0})) for n in range(2))
+    hop = {"hopping": 12, "panes": 2}.get(window)
+    shape = Window(40, in_events=False, sliding=window == "sliding", hop=hop)
+    steps = nodes.Sequence((Step(0), Repetition(Step(1), 1, None, ANY)), (ANY,))
+    plan = compile_plan(Program(steps, symbols, 3, (), shape, (), Selector.ALL, Skip.NO_SKIP, (), 1))
+    random, measured = Random(3), (Measured(Kind.MAX, X), Measured(Kind.SUM, X, Kind.SUM))
+    stream = []
+    for time in range(300):
+        kind = random.randrange(2)
+        x = TEXTS if by == "a text" and time in (51, 52, 190) else 3 + random.randrange(6) * 4
+        if time in (51, 52, 190):
+            kind = 1
+        stream.append((time, {kind: [(random.randint(1, 2), x if kind else 0, 0)]}))
+    exact = PropagatingEvaluator(plan, (KEY,), measured, Quarters())
+    compiled, plus = CompiledPropagation(plan, (KEY,), measured, Quarters()), exact.measures.plus
+    told: tuple[dict[tuple[int, tuple[int, ...]], Any], ...] = ({}, {})
+    alone = []
+
+    def tell(found: Sequence[Found], into: dict[tuple[int, tuple[int, ...]], Any]) -> None:
+        for unit, key, vector in found:
+            known = into.get((unit, key))
+            into[unit, key] = vector if known is None else plus(known, vector)
+
+    for number, (events, solutions) in enumerate(slices(stream, range(17, 300, 17))):
+        if by == "a restart" and number in (3, 11):
+            state, compiled = compiled.snapshot(), CompiledPropagation(plan, (KEY,), measured, Quarters())
+            compiled.restore(state)
+        tell(compiled.on_batch(events, solutions), told[0])
+        tell(exact.on_batch(events, solutions), told[1])
+        alone.append(compiled.exact.idle)
+    tell(compiled.finish(), told[0])
+    tell(exact.finish(), told[1])
+    timed = window == "sliding"  # those of a window of time are not asked for
+    told_of = [{group: v if timed else (v[0], v[3]) for group, v in some.items()} for some in told]
+    assert told_of[0] == told_of[1]
+    assert alone[0] and alone[9] and alone[-1], alone
+    assert (window, by) == ("sliding", "a restart") or not all(alone)
+
+
 def test_slices_that_close_nothing_need_no_room_for_what_they_close() -> None:
     symbol = Symbol("A", frozenset(), frozenset(), frozenset({0}))
     program = Program(Step(0), (symbol,), 3, (), replace(ENDLESS, sliding=False), (), Selector.ALL, Skip.NO_SKIP, (), 1)

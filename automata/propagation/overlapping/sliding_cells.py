@@ -33,6 +33,9 @@ class SlidingCells(QueuedCells):
         self._final = rules_with_paths(plan, completing_part(self._machine), layout)
         return open_part(self._machine), 1, np.unique(self._final.lane).tolist()
 
+    def begin_at(self, window: int | None) -> None:
+        """Nothing: matches begin with the events that come, whatever came before."""
+
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> FoundColumns:
         """All that the slice completes; Unsuited, with the cells as they were, if the kernel cannot take it."""
         if self.idle:

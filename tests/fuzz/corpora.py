@@ -23,6 +23,8 @@ _:b <urn:p> "14.0"^^<XSD#double> <urn:e1> .
 <urn:a> <urn:q> "z" <urn:e2> .
 <urn:e3> <http://www.w3.org/ns/prov#generatedAtTime> "3"^^<XSD#integer> .
 <urn:a> <urn:p> <urn:b> <urn:e3> .
+VERSION "1.2"
+<urn:a> <urn:r> <<( _:b <urn:p> <<( <urn:a> <urn:p> "x"@ar--rtl )>> )>> <urn:e3> .
 """.replace(b"XSD", b"http://www.w3.org/2001/XMLSchema")
 TRIG = b"""@prefix : <http://x/> . PREFIX prov: <http://www.w3.org/ns/prov#>
 :e1 prov:generatedAtTime "2026-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
@@ -30,9 +32,12 @@ TRIG = b"""@prefix : <http://x/> . PREFIX prov: <http://www.w3.org/ns/prov#>
 text\"\"\" ) ] . _:b a :C . }
 :e2 { :a :p "\\u00e9"@en . } :e2 prov:generatedAtTime 2 .
 GRAPH :e3 { :e3 prov:generatedAtTime 3 . :a :p :b }
+VERSION "1.2" :e4 { :e4 prov:generatedAtTime 4 . :a :p "x"@ar--rtl ~ :r {| :q << :a :b :c >> |} .
+:a :p <<( :a :p 5 )>> }
 """
 TURTLE = b"""@base <http://x/> . @prefix : <#> .
 <e1> <http://www.w3.org/ns/prov#generatedAtTime> 7 . :a :p 1, [ :q ( 2 3 ) ] ; a :C .
+@version '1.2' . :a :p "x"@ar--rtl {| :q <<( :a :p <<( [] :p 5 )>> )>> |} .
 """
 NTRIPLES = b"\n".join(line.replace(b" <urn:e1> .", b" .") for line in NQUADS.splitlines()[:3]) + b"\n"
 EVENTS = {"nquads": NQUADS, "trig": TRIG, "turtle": TURTLE, "ntriples": NTRIPLES}

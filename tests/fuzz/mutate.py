@@ -15,6 +15,7 @@ PIECES = (
     *("é😀".encode(), b"9" * 30, b"-1", b"1e999", b"NaN", b'"""', b"<urn:x>", b"@prefix x: <y> .", b"GRAPH <urn:g> {"),
     *(b"SEQ(", b"ALL(", b"COUNT(*)", b"PREV(", b"EXISTS {", b"FILTER (", b" AS ?x", b"OPTIONAL {", b"UNION {"),
     *(b"DEFINE GPM A ON S1 {", b"WITHIN ", b"LIMIT 1", b"2262-04-12T00:00:00Z", b"REGEX(?x, '(a+)+$')"),
+    *(b"<<( ", b" )>>", b"<< ", b" >>", b"{| ", b" |}", b" ~ ", b"--rtl", b'VERSION "1.2"', b"<<( <urn:a> <urn:b> "),
     *(b"null", b"[]", b'{"value":', b"true", b'"type": "uri"', b"xml:lang"),
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from unittest import mock
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from kb.results import ResultReader
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import Malformed, ReadOptions, read_events
+from sparql_gpm.reading import lines as line_reading
 from sparql_gpm.terms import to_ntriples
 from spaseq.errors import SPAseqError
 from spaseq.lang.parse import check
@@ -131,10 +133,31 @@ def _make_stream(rdf_format: str) -> Callable[[Random], bytes]:
     return lambda random: mutated(random, corpora.EVENTS[rdf_format], others)
 
 
-def take_kernels(data: bytes) -> None:
+def _make_compiled(rdf_format: str, make: Callable[[Random], bytes]) -> Callable[[Random], bytes]:
+    """Inputs for `_take_compiled`, made when the kernels are compiled: an input's time is no time for that."""
+
+    def made(random: Random) -> bytes:
+        _compiled(rdf_format)
+        return make(random)
+
+    return made
+
+
+@cache
+def _compiled(rdf_format: str) -> None:
+    _take_compiled(rdf_format)((corpora.EVENTS | tables.UNITS)[rdf_format])
+
+
+def _take_compiled(rdf_format: str) -> Callable[[bytes], None]:
     """The compiled kernels read what the reader in Python reads."""
-    if _read(data, "nquads", compiled=True) != _read(data, "nquads", compiled=False):
-        raise Finding("the compiled reader differs")
+
+    def take(data: bytes) -> None:
+        with mock.patch.object(line_reading, "BLOCK_BYTES_MIN", 0):  # shorter blocks are read without kernels
+            found = _read(data, rdf_format, compiled=True)
+        if found != _read(data, rdf_format, compiled=False):
+            raise Finding("the compiled reader differs")
+
+    return take
 
 
 @cache
@@ -267,9 +290,15 @@ def _call(engine: spaseq.Engine, which: int, first: int, second: int, third: int
 
 
 TARGETS = (
-    Target("query", 6, _make_query, take_query),
+    Target("query", 4, _make_query, take_query),
     *(Target(name, 7, _make_stream(name), _take_stream(name)) for name in corpora.EVENTS),
-    Target("kernels", 4, _make_stream("nquads"), take_kernels),
+    Target("kernels", 3, _make_compiled("nquads", _make_stream("nquads")), _take_compiled("nquads")),
+    Target(
+        "jelly-kernels",
+        3,
+        _make_compiled("jelly", partial(tables.make_units, "jelly")),
+        _take_compiled("jelly"),
+    ),
     *(
         Target(name, 3, partial(tables.make_table, name), partial(tables.take_table, name))
         for name in ("csv", "tsv", "ndjson", "parquet")

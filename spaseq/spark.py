@@ -28,7 +28,7 @@ from spaseq.engine.setup import Knowledge
 from spaseq.engine.streams import resolve_streams
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import BESIDE, QUADS
-from spaseq.inputs.formats import input_format
+from spaseq.inputs.formats import check_format, is_of_lines
 from spaseq.physical.planner import TITLES
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
-_FURTHER = ("time_choice", "time_unit", "time_origin", "max_line", "max_solutions", "max_event_seconds", "analyze")
+_FURTHER = (
+    "time_choice", "time_unit", "time_origin", "max_line", "max_solutions", "max_event_seconds", "template",
+    "input_format", "contexts", "delimiter", "analyze",
+)  # fmt: skip
 _PACKAGES = ("pyspark", "pandas", "pyarrow")
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -132,7 +135,7 @@ def outcomes(
     *,
     shards: int | None = None,
     max_delay_ns: int = 0,
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | str | tuple[str, ...] | None = None,
     format: str = "nquads",
     rows: str = "auto",
     types: Mapping[str, str] | None = None,
@@ -152,15 +155,14 @@ def outcomes(
     kb              paths (which every worker can read) and URLs of knowledge bases, by IRI
     shards          of stage 2; None: as many as there are shuffle partitions. A checkpoint belongs to one number
     max_delay_ns    by how much events of streaming input may be late
-    columns         the document column, of all streams or by stream
-    format, rows    of document columns that do not say it themselves: "nquads", "trig", or "turtle" and "ntriples",
-                    a document of which is one event; "auto", "lines", "documents"
+    columns         the document column, of all streams or by stream; a tuple: those of CSV without a header
+    format, rows    of document columns that do not say it themselves: any format; "auto", "lines", "documents"
     types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
     compiled        kernels may be used: the first job compiles them, half a minute; a checkpoint belongs to one choice
     watch           counts what is read, to say why if there is no row, and with analyze for the funnels
-    further         of `RunOptions`: analyze, max_event_seconds, max_line, max_solutions; time_choice, _origin, _unit
+    further         of `RunOptions`, the fields named in _FURTHER
     max_runs        as in `RunOptions`; a query with more than max_runs partial matches in a shard ends the job
 
     Raises InputError for what cannot be run, before anything runs.
@@ -177,7 +179,8 @@ def outcomes(
     number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     settings = RunOptions(
         evaluator=evaluator, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
-        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, **further,
+        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False,
+        columns=columns if isinstance(columns, tuple) else (), **further,
     )  # fmt: skip
     plans = staged.planned(queries, number, evaluator, compiled, max_runs)
     job = staged.StagedJob(plans, _located(kb or {}), settings, names, number, not streaming)
@@ -186,7 +189,7 @@ def outcomes(
     label, inputs = uuid.uuid4().hex, []
     for place, (iri, key) in enumerate(sorted(keys.items())):
         source = staged.stream_input(job, place, iri, format, rows)
-        chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)
+        chosen = _columns(streams[key], columns, key)
         make = partial(staged.shard_partitioner, staged.reading(job, iri))
         inputs.append((streams[key], MatchStage(label, make, source, chosen, tally)))
     _keep_state(spark, streaming)
@@ -277,10 +280,10 @@ def _check(rdf_format: str, rows: str, shards: int | None, further: Collection[s
         raise InputError(
             f"there is no option {unknown}", hint=f"beside those of outcomes() there are {', '.join(_FURTHER)}"
         )
-    known = input_format(rdf_format)
+    check_format(rdf_format)
     if rows not in ("auto", "lines", "documents"):
         raise InputError(f"rows='{rows}' is not known", hint="auto, lines or documents")
-    if rows == "lines" and not known.lines:
+    if rows == "lines" and not is_of_lines(rdf_format):
         raise InputError(
             f"'{rdf_format}' cannot be read line by line", hint="rows='documents', a whole document in each row"
         )
@@ -298,8 +301,9 @@ def _streaming(streams: Mapping[str, DataFrame]) -> bool:
     return kinds == {True}
 
 
-def _columns(frame: DataFrame, asked: str | None, key: str) -> tuple[str, ...]:
+def _columns(frame: DataFrame, columns: Mapping[str, str] | str | tuple[str, ...] | None, key: str) -> tuple[str, ...]:
     """The columns of a DataFrame that are read: those of quads, or the document column and what is beside it."""
+    asked = columns.get(key) if isinstance(columns, Mapping) else columns if isinstance(columns, str) else None
     if asked is None and set(QUADS) <= set(frame.columns):
         return QUADS
     document = asked or next((name for name in DOCUMENT_COLUMNS if name in frame.columns), None)

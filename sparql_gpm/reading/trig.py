@@ -15,7 +15,8 @@ from sparql_gpm.reading.strict import parse, parser_of
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 
 _DIRECTIVE = re.compile(rb"@?(?:prefix|base|version)\b", re.IGNORECASE)
-_PROBE = b" { <urn:x> <urn:x> <urn:x> }"
+_PROBE = b"\n{ <urn:x> <urn:x> <urn:x> }"
+"""On a line of its own, since a label may end in a comment."""
 
 
 class Context:

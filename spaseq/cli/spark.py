@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -17,8 +18,11 @@ from spaseq.cli.knowledge import sources_of
 from spaseq.cli.reporting import say
 from spaseq.cli.run import RunArguments, bound, funnel_file, report_dead_letters, report_funnels, say_why_nothing
 from spaseq.engine.options import RunOptions
+from spaseq.engine.stream_formats import known_by
 from spaseq.errors import InputError, check_all
-from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files, is_elsewhere, plain
+from spaseq.inputs.formats import TABLES
+from spaseq.inputs.paths import STANDARD_INPUT, absolute, input_bytes, input_files, is_elsewhere, plain
+from spaseq.inputs.reading import without_template
 from spaseq.outputs import open_sink
 from spaseq.outputs.dead_letters import DeadLetters
 from spaseq.outputs.destination import OutputClosed
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from spaseq.runtime.spark.sinks import BatchOutput
 
 _DEFAULTS = RunOptions()
+_PATHS = ("template", "contexts")
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling the reader's kernels for, in each installation once."""
 
@@ -55,12 +60,13 @@ def checked(arguments: RunArguments) -> SparkRun:
     if arguments.options.unordered:
         hint = "sort the files first: spaseq sort INPUT… -o sorted.nq"
         raise InputError("--unordered does not go with --runtime spark: its inputs go on", hint=hint)
-    if arguments.options.template or arguments.options.input_format or arguments.options.contexts:
-        hint = "spaseq convert writes events of tables as N-Quads; or leave out --runtime spark"
-        raise InputError("--template, --input-format and --context do not go with --runtime spark", hint=hint)
     compiled = input_bytes(paths.values()) >= _COMPILED_BYTES_MIN
     options = {"rows": "documents", "compiled": compiled} | _given(arguments.options)
-    sources = {iri: source_options(path, arguments.options.max_line) for iri, path in paths.items()}
+    names = {iri: name for query in queries for name, iri in query.streams}
+    sources = {
+        iri: source_options(path, arguments.options.max_line, *known_by(arguments.options, (names[iri], iri)))
+        for iri, path in paths.items()
+    }
     return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)
 
 
@@ -68,17 +74,34 @@ def _given(options: RunOptions) -> dict[str, Any]:
     """The options that are not the defaults, and that `spaseq.spark.outcomes` has."""
     given = {each.name: getattr(options, each.name) for each in fields(options)}
     elsewhere = {"runtime", "dead_letter"}
-    return {name: value for name, value in given.items() if name not in elsewhere and value != getattr(_DEFAULTS, name)}
+    return {
+        name: _placed(value) if name in _PATHS else value
+        for name, value in given.items()
+        if name not in elsewhere and value != getattr(_DEFAULTS, name)
+    }
 
 
-def source_options(path: str, max_line: int = _DEFAULTS.max_line) -> dict[str, str]:
-    """The options of `format("spaseq")` for PATH, `kafka://BROKERS/TOPIC` or `tcp://HOST:PORT`."""
+def _placed(paths: Any) -> Any:
+    """A path or several by name, absolute."""
+    if isinstance(paths, Mapping):
+        return {name: _placed(path) for name, path in paths.items()}
+    return absolute(os.fspath(paths))
+
+
+def source_options(
+    path: str, max_line: int = _DEFAULTS.max_line, given: str | None = None, tables: bool = False
+) -> dict[str, str]:
+    """The options of `format("spaseq")` for PATH, `kafka://BROKERS/TOPIC` or `tcp://HOST:PORT`.
+
+    given   the format of its events; None: files say it, and messages are N-Quads
+    tables  there is a template for files of tables
+    """
     parts = urlsplit(path)
     if parts.scheme == "kafka":
         topic = parts.path.strip("/")
         if not (parts.netloc and topic):
             raise InputError(f"'{path}' names no topic", hint="kafka://HOST:PORT/TOPIC, several brokers with commas")
-        return {"kafka.bootstrap.servers": parts.netloc, "subscribe": topic}
+        return {"kafka.bootstrap.servers": parts.netloc, "subscribe": topic} | ({"rdfFormat": given} if given else {})
     if parts.scheme == "tcp":
         return {"host": parts.hostname or "", "port": str(parts.port or "")}
     if path == STANDARD_INPUT:
@@ -88,8 +111,12 @@ def source_options(path: str, max_line: int = _DEFAULTS.max_line) -> dict[str, s
         )
     path = plain(path)
     if not is_elsewhere(path):
-        input_files(path)
-    return {"path": path} | ({} if max_line == _DEFAULTS.max_line else {"maxLine": str(max_line)})
+        for file in input_files(path, given, tables):
+            if file.format in TABLES and not tables:
+                raise without_template(file.path)
+    more = {} if max_line == _DEFAULTS.max_line else {"maxLine": str(max_line)}
+    more |= {"inputFormat": given} if given else {}
+    return {"path": path} | more | ({"tables": "true"} if tables else {})
 
 
 def execute_on_spark(arguments: RunArguments) -> None:

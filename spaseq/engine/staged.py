@@ -24,6 +24,7 @@ from spaseq.algebra.distribution import Distribution, distribution, negated_symb
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.engine.stream_formats import check_names, contexts_of, stream_format
 from spaseq.engine.streams import prefixes_of
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.graphs import is_graph
@@ -150,6 +151,7 @@ def planned(
 
 def check(job: StagedJob) -> None:
     """Raises InputError for a job that cannot run, on the machine that starts it: the workers see the same inputs."""
+    check_names(job.options, (*job.names, *job.names.values()))
     if job.options.analyze and (derived := next((plan.query.name for plan in job.plans if plan.derived), None)):
         hint = "without --runtime spark every event is counted"
         raise InputError(f"query '{derived}' reads what another one derives, which is not counted on Spark", hint=hint)
@@ -188,9 +190,11 @@ def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: s
     options = job.options
     reading = options.time_reading(prefixes_of(plan.query for plan in job.plans))
     delay = None if job.static else options.max_delay_ns
+    how = stream_format(options, (job.names[iri], iri), reading)
     return StreamInput(
-        number, iri, job.names[iri], rdf_format, rows, reading, options.batch_events_for(1), delay,
+        number, iri, job.names[iri], how.name or rdf_format, rows, reading, options.batch_events_for(1), delay,
         options.strict, job.shards, bool(options.compiled), options.max_line,
+        how, contexts_of(options),
     )  # fmt: skip
 
 

@@ -11,22 +11,26 @@ from sparql_gpm.reading.json_contexts import context_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError
 from spaseq.inputs.event_times import TimeReading
-from spaseq.inputs.formats import FORMATS, TABLES
+from spaseq.inputs.formats import check_format
 from spaseq.inputs.reading import StreamFormat
 from spaseq.inputs.tables.options import TableOptions
 from spaseq.inputs.tables.template import Template, parse_template
-
-_KNOWN = (*FORMATS, *TABLES)
 
 
 def stream_format(options: RunOptions, names: Iterable[str], time: TimeReading) -> StreamFormat:
     """The format of the stream with these names; raises InputError for a template or format that cannot be used."""
     known = tuple(names)
     template, name = _of(options.template, known), _of(options.input_format, known)
-    if name is not None and name not in _KNOWN:
-        raise InputError(f"unknown format '{name}'", hint=f"the formats are {', '.join(_KNOWN)}")
+    if name is not None:
+        check_format(name)
     table = TableOptions(tuple(options.columns), options.delimiter, bytes_max=options.max_line)
     return StreamFormat(name, None if template is None else _template(template, time), table)
+
+
+def known_by(options: RunOptions, names: Iterable[str]) -> tuple[str | None, bool]:
+    """The format that is given for the stream with these names, and True if it has a template."""
+    known = tuple(names)
+    return _of(options.input_format, known), _of(options.template, known) is not None
 
 
 def contexts_of(options: RunOptions) -> dict[str, Any]:

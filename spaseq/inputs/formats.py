@@ -65,6 +65,17 @@ def input_format(name: str) -> InputFormat:
     return FORMATS[name]
 
 
+def check_format(name: str) -> None:
+    """Raises InputError for what is the name of no format of events or tables."""
+    if name not in (*FORMATS, *TABLES):
+        raise InputError(f"unknown format '{name}'", hint=f"the formats are {', '.join((*FORMATS, *TABLES))}")
+
+
+def is_of_lines(name: str) -> bool:
+    """True if an event is consecutive lines, and the end of one input can be followed by another input."""
+    return name in FORMATS and FORMATS[name].lines
+
+
 def format_of(path: str) -> str | None:
     """The name of the format that a file's suffix says, if it says one of RDF."""
     return _BY_SUFFIX.get(_suffix_of(path))
@@ -74,6 +85,12 @@ def format_in(path: str, tables: bool) -> str | None:
     """The name of the format that a file's suffix says; NDJSON is that of JSON-LD where nothing says its rows."""
     table = table_of(path)
     return format_of(path) or ("ndjsonld" if table == "ndjson" and not tables else table)
+
+
+def format_among(path: str, tables: bool) -> str | None:
+    """The name of the format of a file in a folder, None if it is passed over, as tables without a template are."""
+    found = format_in(path, tables)
+    return None if found in TABLES and not tables else found
 
 
 def table_of(path: str) -> str | None:
@@ -102,7 +119,8 @@ def texts_of(
     """
     blocks = Blocks(stream, live=False, line_bytes_max=longest)
     last = InputText(b"")
-    for text in (FORMATS[rdf_format].cut or _uncut)(blocks, size):
+    known = FORMATS.get(rdf_format)
+    for text in ((known and known.cut) or _uncut)(blocks, size):
         if last.text:
             yield last
         last = text

@@ -9,34 +9,20 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import cast
 
 from sparql_gpm.errors import BrokenOff
-from sparql_gpm.reading.blocks import ByteStream
 from sparql_gpm.reading.units import is_message_log
 from spaseq.inputs.compression import unpacked
 from spaseq.inputs.formats import format_of, guessed
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, is_elsewhere, unreadable
 from spaseq.inputs.storage import storage_of
+from spaseq.inputs.texts import OpenInput
 
 _LOGS = {"nquads": "nquads messages", "trig": "messages", "turtle": "messages", "ntriples": "messages"}
 """The format of a message log, by the format of its messages."""
 GUESSED_BYTES_MAX = 4096
 """The first bytes of standard input by which its format is guessed."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenInput:
-    """The unpacked bytes of an input; a read from a `live` one returns what is there without waiting for more.
-
-    file    the same bytes, none of which is read yet, as a file that can be read at any place; None if there is none
-    """
-
-    stream: ByteStream
-    format: str
-    live: bool
-    file: BinaryIO | None = None
 
 
 class GuardedStream:
@@ -95,13 +81,18 @@ def opened(file: InputFile) -> Iterator[OpenInput]:
         yield found
 
 
+def format_by(rdf_format: str, start: bytes) -> str:
+    """The format of an input, a message log by its first bytes."""
+    return _LOGS[rdf_format] if rdf_format in _LOGS and is_message_log(start) else rdf_format
+
+
 def _unpacked(raw: io.BufferedReader, file: InputFile, live: bool) -> OpenInput:
     buffered = unpacked(raw, file.path)
     rdf_format = file.format or guessed(_start(buffered))
     if rdf_format == "messages":
         rdf_format = _LOGS.get(format_of(file.path) or guessed(_start(buffered)), "messages")
-    elif rdf_format in _LOGS and is_message_log(_start(buffered)):
-        rdf_format = _LOGS[rdf_format]
+    else:
+        rdf_format = format_by(rdf_format, _start(buffered))
     whole = raw if buffered is raw and not live and raw.seekable() else None
     descriptor = _descriptor(raw) if buffered is raw and live else None
     return OpenInput(GuardedStream(buffered.read1, live, descriptor), rdf_format, live, whole)

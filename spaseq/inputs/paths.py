@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spaseq.errors import InputError
-from spaseq.inputs.formats import SUFFIXES, format_in, format_of, table_of
+from spaseq.inputs.formats import SUFFIXES, format_among, format_in, format_of
 
 STANDARD_INPUT = "-"
 _DIGITS = re.compile("([0-9]+)")
@@ -55,7 +55,7 @@ def input_files(path: str, given: str | None = None, tables: bool = False) -> tu
     if path == STANDARD_INPUT:
         return (InputFile(path, given),)
     if os.path.isdir(path):
-        found = [name for name in files_of(path) if given or format_of(name) or (tables and table_of(name))]
+        found = [name for name in files_of(path) if given or format_among(name, tables)]
         reason, hint = f"directory {path} has no RDF file", f"expected files that end in {SUFFIXES}"
     elif os.path.lexists(path):
         found = [path]

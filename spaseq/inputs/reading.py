@@ -18,9 +18,9 @@ from spaseq.inputs.tables.options import TableOptions
 from spaseq.inputs.tables.template import Template
 
 if TYPE_CHECKING:
-    from spaseq.inputs.opening import OpenInput
     from spaseq.inputs.tables.cells import RowBatch
     from spaseq.inputs.tables.events import TemplateReader
+    from spaseq.inputs.texts import OpenInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from sparql_gpm.reading.lines import KEPT_KERNEL_BYTES_MIN
 from spaseq.errors import InputError
 from spaseq.inputs.compression import is_long_archive
 from spaseq.inputs.formats import TABLES
-from spaseq.inputs.opening import OpenInput, opened
+from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, source_name
 from spaseq.inputs.reading import StreamFormat, StreamReader, without_template
+from spaseq.inputs.texts import OpenInput
 
 OnMalformed = Callable[[str, Malformed], None]
 """Called with the name of an input and a fault in it."""

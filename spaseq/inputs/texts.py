@@ -6,9 +6,23 @@ import io
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import ByteStream
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInput:
+    """The unpacked bytes of an input; a read from a `live` one returns what is there without waiting for more.
+
+    file    the same bytes, none of which is read yet, as a file that can be read at any place; None if there is none
+    """
+
+    stream: ByteStream
+    format: str
+    live: bool
+    file: BinaryIO | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +40,18 @@ class InputText:
     source: str = ""
     line: int = 0
     format: str | None = None
-    opened: Callable[[], AbstractContextManager[ByteStream]] | None = None
+    opened: Callable[[], AbstractContextManager[OpenInput]] | None = None
     breaks_off: str | None = None
 
-    def open(self) -> AbstractContextManager[ByteStream]:
-        """The text as a stream."""
+    def open(self, rdf_format: str) -> AbstractContextManager[OpenInput]:
+        """The text as an input, in its own format or else in this one."""
+        if self.opened is not None:
+            return self.opened()
+        own = self.format or rdf_format
         if self.breaks_off is not None:
-            return nullcontext(_Torn(self.text, self.breaks_off))
-        return nullcontext(io.BytesIO(self.text)) if self.opened is None else self.opened()
+            return nullcontext(OpenInput(_Torn(self.text, self.breaks_off), own, live=False))
+        whole = io.BytesIO(self.text)
+        return nullcontext(OpenInput(whole, own, live=False, file=whole))
 
 
 class _Torn:

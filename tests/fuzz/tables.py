@@ -18,11 +18,11 @@ from sparql_gpm.rdf_io import PROV_TIME, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import SPAseqError
 from spaseq.inputs.compression import ZstandardReader
-from spaseq.inputs.opening import OpenInput
 from spaseq.inputs.paths import InputFile
 from spaseq.inputs.reading import StreamFormat, StreamReader
 from spaseq.inputs.sorting import Sorting, SortOptions
 from spaseq.inputs.tables.template import parse_template
+from spaseq.inputs.texts import OpenInput
 from tests.fuzz.mutate import mutated
 from tests.inputs.jelly_files import written
 

@@ -295,7 +295,7 @@ def test_the_checkpoint_of_an_earlier_version_is_checked_by_what_it_has(tmp_path
         ({"path": "a", "colour": "b"}, "no option 'colour'"),
         ({"subscribe": "a"}, "needs kafka.bootstrap.servers"),
         ({"path": "a", "maxBytesPerTrigger": "0"}, "no number from 1"),
-        ({"path": "a", "rdfFormat": "rdfxml"}, "unknown RDF format 'rdfxml'"),
+        ({"path": "a", "rdfFormat": "rdfxml"}, "unknown format 'rdfxml'"),
         ({"host": "a", "port": "1", "rdfFormat": "turtle"}, "a socket sends lines of N-Quads"),
     ],
 )

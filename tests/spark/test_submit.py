@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 import os
 import subprocess
@@ -11,11 +12,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from sparql_gpm.terms import XSD
 from spaseq.cli import main
 from spaseq.cli.spark import source_options
 from spaseq.errors import InputError
+from spaseq.outputs.event_files import EventFile
 from spaseq.runtime.spark.sources.files import FilesReader
 from spaseq.runtime.spark.sources.options import read_options
 
@@ -176,23 +181,78 @@ def test_run_refuses_files_of_another_file_system(
     assert "writes to files of this machine, and s3a://bucket/rows is none" in capsys.readouterr().err
 
 
-def test_a_turtle_or_ntriples_file_is_one_event(spark: Any, folder: Path) -> None:
-    for number in range(8):
-        stamp = f'"2026-01-01T00:00:0{number}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
-        text = f'<urn:s{number % 3}> <urn:{"ab"[number // 3 % 2]}> "{number}" .\n'
-        text += f"<urn:x> <http://www.w3.org/ns/prov#generatedAtTime> {stamp} .\n"
-        (folder / "in" / f"{number}.{'ttl' if number % 2 else 'nt'}").write_text(text, encoding="utf-8")
-    (folder / "in" / "8.ttl").write_text("<urn:s1> no Turtle", encoding="utf-8")
-    found = {}
+def _event(number: int) -> tuple[str, str, str]:
+    """Subject, predicate and time of an event."""
+    return f"urn:s{number % 3}", f"urn:{'ab'[number // 3 % 2]}", f"2026-01-01T00:00:{number:02}Z"
+
+
+def _quads(number: int, graph: str, padding: str = "") -> str:
+    subject, verb, time = _event(number)
+    about = f"<urn:e{number}>" if graph else "_:e"
+    return (
+        f'{about} <http://www.w3.org/ns/prov#generatedAtTime> "{time}"^^<{XSD}dateTime> .\n'
+        f'<{subject}> <{verb}> "{number}{padding}"{graph and " " + graph} .\n'
+    )
+
+
+def write_every_format(folder: Path) -> None:
+    """Events in files of all formats, some longer than a signal may be; one in each of some formats is malformed."""
+    folder.mkdir()
+    table = [dict(zip(("id", "s", "verb", "time"), (n, *_event(n)), strict=True)) for n in range(30)]
+    (folder / "00.nq").write_text(_quads(0, "<urn:e0>"), encoding="utf-8")
+    messages = [f"# @message\n{_quads(n, '')}" for n in range(1, 4)]
+    (folder / "01.nq").write_text("".join(messages) + "# no event\n" * 500, encoding="utf-8")
+    (folder / "04.trig").write_text(f'VERSION "1.2-messages"\nMESSAGE\n{_quads(4, "")}', encoding="utf-8")
+    document = {"@context": "http://ex.org/context", "at": _event(5)[2], "@id": "urn:s2", "urn:a": "5"}
+    (folder / "05.jsonld").write_text(json.dumps(document), encoding="utf-8")
+    lines = [json.dumps(document | {"@id": f"urn:s{n % 3}", "at": _event(n)[2]}) for n in range(6, 9)]
+    (folder / "06.ndjsonld").write_text("\n".join([lines[0], "{no JSON", *lines[1:]]), encoding="utf-8")
+    for number, padding in ((9, ""), (10, "x" * 5000), (11, "")):
+        file = EventFile(folder / f"{number:02}.jelly")
+        file.write([_quads(number, f"<urn:e{number}>", padding).encode()])
+        file.close()
+    with (folder / "11.jelly").open("ab") as last:
+        last.write(b"\x03\xff\xff\xff")
+    rows = [
+        f"{row['id']},{row['s']},{row['verb']},{row['time'] if row['id'] != 14 else ''},{'x' * 2000}" for row in table
+    ]
+    (folder / "12.csv").write_text("\n".join(["id,s,verb,time,more", *rows[12:16]]), encoding="utf-8")
+    plain = "\n".join(["id\ts\tverb\ttime", *("\t".join(map(str, row.values())) for row in table[16:19])])
+    (folder / "16.tsv.gz").write_bytes(gzip.compress(plain.encode()))
+    (folder / "19.ndjson").write_text("\n".join(map(json.dumps, table[19:22])) + "\n[]\n", encoding="utf-8")
+    parquet.write_table(pa.Table.from_pylist(table[22:25]), folder / "22.parquet")
+    long = "".join(_quads(n, f"<urn:e{n}>", "x" * 2000) for n in range(25, 28))
+    (folder / "25.nq").write_text(long, encoding="utf-8")
+    (folder / "28.nt").write_text(_quads(28, ""), encoding="utf-8")
+    (folder / "29.ttl").write_text("@base <urn:x> .\n" + _quads(29, ""), encoding="utf-8")
+    (folder / "30.ttl").write_text("<urn:s1> no Turtle", encoding="utf-8")
+
+
+TEMPLATE = f"""<urn:e{{id}}> <http://www.w3.org/ns/prov#generatedAtTime> "{{time}}"^^<{XSD}dateTime> .
+<urn:e{{id}}> {{ <{{s}}> <{{verb}}> "{{id}}" }}
+"""
+
+
+def test_every_format_gives_the_rows_and_dead_letters_of_the_embedded_runtime(spark: Any, folder: Path) -> None:
+    write_every_format(folder / "all")
+    (folder / "t.trig").write_text(TEMPLATE, encoding="utf-8")
+    at = {"@id": "http://www.w3.org/ns/prov#generatedAtTime", "@type": XSD + "dateTime"}
+    (folder / "context.json").write_text(json.dumps({"@context": {"at": at}}), encoding="utf-8")
     for runtime in ("embedded", "spark"):
         outputs = [f"--output={folder / runtime}.ndjson", f"--dead-letter={folder / runtime}.letters"]
-        options = [f"--stream=S1={folder / 'in'}/[0-8].*", "--format=ndjson", f"--runtime={runtime}", *outputs]
-        main(["run", str(folder / "pairs.rq"), *options], standalone_mode=False)
-        lines = (folder / f"{runtime}.ndjson").read_text(encoding="utf-8").splitlines()
-        found[runtime] = Counter((row["time"], str(row["bindings"])) for row in map(json.loads, lines))
-    assert found["spark"] == found["embedded"] and found["spark"].total() == 3
-    letters = [(folder / f"{runtime}.letters").read_text(encoding="utf-8") for runtime in ("embedded", "spark")]
-    assert "8.ttl" in letters[0] and letters[1] == letters[0]
+        options = [f"--stream=S1={folder / 'all'}", "--format=ndjson", f"--runtime={runtime}", *outputs]
+        options += [f"--template={folder / 't.trig'}", f"--context=http://ex.org/context={folder / 'context.json'}"]
+        assert main(["run", str(folder / "pairs.rq"), *options], standalone_mode=False) in (None, 0)
+    found, letters = (
+        [(folder / f"{runtime}.{suffix}").read_text(encoding="utf-8").splitlines() for runtime in ("embedded", "spark")]
+        for suffix in ("ndjson", "letters")
+    )
+    times = [Counter((row["time"], str(row["bindings"])) for row in map(json.loads, lines)) for lines in found]
+    assert times[1] == times[0] and times[0].total() > 10
+    assert letters[1] == letters[0]
+    assert {Path(json.loads(line)["source"]).name for line in letters[0]} == {
+        "06.ndjsonld", "11.jelly", "12.csv", "19.ndjson", "30.ttl",
+    }  # fmt: skip
 
 
 def rows(text: str) -> Counter[str]:

@@ -125,6 +125,8 @@ def _shown(cell: Any) -> object:
     """A cell for a report."""
     try:
         value = cell.as_py()
+    except UnicodeDecodeError:
+        value = cell.as_buffer().to_pybytes()
     except (ValueError, OverflowError, ImportError):  # a time that Python has not
         return cell
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
@@ -144,7 +146,25 @@ def _lexicals(values: Any) -> tuple[list[str | None], str]:
     for test, text, name in _TYPES:
         if test(kind):
             return [text(value) for value in values.to_pylist()], XSD + name
+    if types.is_string(kind) or types.is_large_string(kind):
+        return _texts(values), XSD_STRING
     return [str(value) for value in values.to_pylist()], XSD_STRING
+
+
+def _texts(values: Any) -> list[str | None]:
+    """Strings, None for one that is no UTF-8, as damaged files have them."""
+    try:
+        texts: list[str | None] = values.to_pylist()
+    except UnicodeDecodeError:
+        texts = [_text(value) for value in values.cast(pa.large_binary()).to_pylist()]
+    return texts
+
+
+def _text(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _date_time(time_ns: int, zone: str) -> str | None:

@@ -12,6 +12,7 @@ from sparql_gpm.columns import Ids, as_ids
 from sparql_gpm.datetimes import parse_date_time
 from sparql_gpm.numeric import NumericType, is_number
 from sparql_gpm.terms import XSD, XSD_STRING, Literal
+from sparql_gpm.well_formed import is_text
 from spaseq.inputs.tables.template import Path
 
 NO_TEXT = "\ufdd0"
@@ -127,13 +128,13 @@ class Number(str):
 
 
 def json_value(value: object) -> tuple[str | None, str]:
-    """Lexical form and datatype of a JSON value; None for an object, which is no literal."""
+    """Lexical form and datatype of a JSON value; None for what is no literal: an object, a lone surrogate."""
     match value:
         case bool():
             return ("true" if value else "false"), XSD + "boolean"
         case Number():
             return str(value), value.datatype
-        case str():
+        case str() if is_text(value):
             return value, XSD_STRING
     return None, XSD_STRING
 

@@ -20,7 +20,7 @@ from spaseq.inputs.tables.cells import NO_TEXT, Number, ObjectRows, RowBatch
 from spaseq.inputs.tables.options import TableOptions
 
 if TYPE_CHECKING:
-    from spaseq.inputs.opening import OpenInput
+    from spaseq.inputs.texts import OpenInput
 
 BLOCK_BYTES = 1 << 20
 SPOOLED_BYTES_MAX = 16 << 20

@@ -6,10 +6,11 @@ event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +18,15 @@ from automata.values import Ids, Mask
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import PROV_TIME, EventReader, LocatedBatch, ReadOptions
+from sparql_gpm.rdf_io import PROV_TIME, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import TRUNCATED, Malformed
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.errors import RunError
 from spaseq.inputs.event_times import TimeReading
-from spaseq.inputs.formats import FORMATS
-from spaseq.inputs.texts import InputText, LineStream
+from spaseq.inputs.formats import is_of_lines
+from spaseq.inputs.reading import StreamFormat, StreamReader
+from spaseq.inputs.texts import InputText, LineStream, OpenInput
 from spaseq.outputs.dead_letters import MALFORMED, DeadLetter, late_letter, malformed_letter
 from spaseq.runtime.order.reorder import BEFORE_ALL, lateness_bounds
 from spaseq.runtime.spark.shard_partitioner import ShardPartitioner
@@ -47,6 +49,8 @@ class StreamInput:
     delay_ns    by how much events may be late in their own task; None: no event is late
     compiled    N-Quads are read by compiled kernels
     max_line    the longest line, or statement of TriG, in bytes
+    how         the template of tables and how they are written
+    contexts    of JSON-LD, by URL
     """
 
     number: int
@@ -61,13 +65,15 @@ class StreamInput:
     shards: int
     compiled: bool
     max_line: int
+    how: StreamFormat = field(default_factory=StreamFormat)
+    contexts: Mapping[str, Any] = field(default_factory=dict)
 
     def is_document(self, text: InputText) -> bool:
         """True if a text holds whole events; else the next text may continue its last event."""
         if text.format is not None or text.breaks_off is not None:
             return True
         if self.rows == "auto":
-            return not FORMATS[self.format].lines or b"\n" in text.text.rstrip(b"\n")
+            return not is_of_lines(self.format) or b"\n" in text.text.rstrip(b"\n")
         return self.rows == "documents"
 
 
@@ -138,9 +144,9 @@ class Task:
         name = f"{source.name}:{label}"
         options = ReadOptions(
             source.time.predicates or (PROV_TIME,), None, source.batch_events, name, source.compiled or None,
-            source.max_line, time_rule=source.time.rule,
+            source.max_line, time_rule=source.time.rule, contexts=source.contexts,
         )  # fmt: skip
-        self._reader = EventReader(dictionary, options, self._malformed)
+        self._reader = StreamReader(dictionary, options, source.how, self._malformed)
 
     def blocks(self, rows: Iterable[InputText]) -> Iterator[ShuffleBlock]:
         """The blocks for the shards, in order."""
@@ -173,14 +179,15 @@ class Task:
     def _documents(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
         for row in rows:
             self._source, self._line = row.source, row.line
-            with row.open() as stream:
-                yield from self._reader.read(stream, row.format or self._input.format)
+            with row.open(self._input.format) as source:
+                yield from self._reader.read(source, row.source)
 
     def _lines(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
         rows = iter(rows)
         first = next(rows)
         self._source, self._line = first.source, first.line
-        yield from self._reader.read(LineStream(chain([first], rows)), self._input.format)
+        source = OpenInput(LineStream(chain([first], rows)), self._input.format, live=False)
+        yield from self._reader.read(source, first.source)
 
     def _malformed(self, fault: Malformed) -> None:
         line = fault.line + self._line

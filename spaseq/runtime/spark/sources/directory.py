@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from spaseq.inputs.file_ranges import FileRange, is_whole, ranges_of
-from spaseq.inputs.formats import format_of
+from spaseq.inputs.formats import format_among
 from spaseq.inputs.paths import natural_order
 from spaseq.inputs.storage import storage_of
 from spaseq.runtime.spark.sources.options import SourceOptions
@@ -51,15 +51,30 @@ class FilePosition:
 
 
 class Directory:
-    """The files that a PATH means now, and later; `lose` is told what is not as it was read, by default an error."""
+    """The files that a PATH means now, and later.
 
-    def __init__(self, path: str, lose: Callable[[str, Sequence[str]], None] = _FAILING.lose) -> None:
+    lose    is told what is not as it was read, by default an error
+    given   the format of the files; "": their suffixes say it
+    tables  files of tables are known as well
+    """
+
+    def __init__(
+        self,
+        path: str,
+        lose: Callable[[str, Sequence[str]], None] = _FAILING.lose,
+        given: str = "",
+        tables: bool = False,
+    ) -> None:
         self._path = path
         self._lose = lose
+        self._given, self._tables = given, tables
 
     def files(self) -> list[str]:
         """Their names, in order."""
-        return [name for name in storage_of(self._path).files(self._path) if format_of(name)]
+        return [name for name in storage_of(self._path).files(self._path) if self._format_of(name)]
+
+    def _format_of(self, name: str) -> str:
+        return self._given or format_among(name, self._tables) or ""
 
     def end(self) -> FilePosition:
         """The place after all files; its line is not counted."""
@@ -78,13 +93,20 @@ class Directory:
         """The place among the files of now, after `lose` was told what of the files up to it is not as it was."""
         files = self.files() if files is None else files
         now = _placed(place, files)
-        lost = [] if not place.file else [*_other_files(place, now), *_other_bytes(place, files)]
+        lost = [] if not place.file else [*_other_files(place, now), *self._other_bytes(place, files)]
         if not lost:
             return place
         self._lose(self._path, lost)
         return (
             replace(now, byte=min(place.byte, storage_of(place.file).size(place.file))) if place.file in files else now
         )
+
+    def _other_bytes(self, place: FilePosition, files: Sequence[str]) -> Iterator[str]:
+        if place.file not in files:
+            return
+        size = storage_of(place.file).size(place.file)
+        if size < place.byte or (is_whole(place.file, self._format_of(place.file)) and max(1, size) != place.byte):
+            yield f"{place.file} has {size} bytes, and had {place.byte} when it was read"
 
     def ranges(self, start: FilePosition, bytes_max: int, end: FilePosition | None = None) -> Iterator[FileRange]:
         """The ranges of about `bytes_max` from one place to another, or to the last file; both are `kept` first."""
@@ -96,7 +118,7 @@ class Directory:
             if order >= natural_order(start.file) and (end is None or order <= natural_order(end.file)):
                 begin, line = (start.byte, start.line) if name == start.file else (0, 0)
                 stop = end.byte if end is not None and name == end.file else None
-                yield from ranges_of(name, begin, stop, line, bytes_max)
+                yield from ranges_of(name, self._format_of(name), begin, stop, line, bytes_max)
 
 
 def _placed(place: FilePosition, files: Sequence[str]) -> FilePosition:
@@ -118,11 +140,3 @@ def _other_files(place: FilePosition, now: FilePosition) -> Iterator[str]:
             yield f"of the {place.files} files that were read, up to {place.file}, {gone} are gone"
         case appeared:
             yield f"a file has appeared that sorts before {place.file}, which was already read ({-appeared} in all)"
-
-
-def _other_bytes(place: FilePosition, files: Sequence[str]) -> Iterator[str]:
-    if place.file not in files:
-        return
-    size = storage_of(place.file).size(place.file)
-    if size < place.byte or (is_whole(place.file) and max(1, size) != place.byte):
-        yield f"{place.file} has {size} bytes, and had {place.byte} when it was read"

@@ -63,12 +63,16 @@ class _Reading:
                 yield from map(batch, part.texts(partition.longest))
 
 
+def _directory(options: SourceOptions) -> Directory:
+    return Directory(options.path, options.lose, options.file_format, options.tables)
+
+
 class FilesReader(_Reading, DataSourceReader):
     """All files that exist, as a static DataFrame; partitions are in the order of the input."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """Partitions of about `partition_bytes`; raises InputError if there is no file."""
-        ranges = Directory(self._options.path, self._options.lose).ranges(FilePosition(), self._options.partition_bytes)
+        ranges = _directory(self._options).ranges(FilePosition(), self._options.partition_bytes)
         found = list(_partitions(ranges, self._options))
         if not found:
             hint = f"a stream is files that end in {SUFFIXES}"
@@ -81,7 +85,7 @@ class FilesStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
-        self._directory = Directory(options.path, options.lose)
+        self._directory = _directory(options)
         self._target: FilePosition | None = None
 
     def initialOffset(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from spaseq.errors import InputError, RunError
-from spaseq.inputs.formats import FORMATS, TEXT_BYTES
+from spaseq.inputs.formats import TEXT_BYTES, is_of_lines
 from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark.sources.kafka_offsets import Bounds, KafkaPlace, Marks, Offsets, changed, limited
 from spaseq.runtime.spark.sources.options import SourceOptions, warn_once
@@ -200,7 +200,8 @@ class _Reading:
         yield from (batch(signal(words)) for words in partition.signals)
         if not partition.topic:
             return
-        size = TEXT_BYTES if FORMATS[self._options.format].lines else 1
+        lines = is_of_lines(self._options.format)
+        size = TEXT_BYTES if lines else 1
         text, first = bytearray(), partition.begin
         for message in self._topics.messages(partition):
             if len(text) >= size:
@@ -209,7 +210,7 @@ class _Reading:
             if not text:
                 first = message.offset() or 0
             value = message.value() or b""
-            text += value if value.endswith(b"\n") else value + b"\n"
+            text += value if value.endswith(b"\n") or not lines else value + b"\n"
         if text:
             yield self._row(partition, first, text)
 

@@ -11,7 +11,7 @@ from typing import Any
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.times import SECOND_NS, parse_duration
 from spaseq.errors import InputError, RunError
-from spaseq.inputs.formats import input_format
+from spaseq.inputs.formats import check_format
 
 _MEBIBYTE = 1 << 20
 TRIGGER_BYTES = 128 * _MEBIBYTE
@@ -29,7 +29,9 @@ class SourceOptions:
     kafka                   [kafka.*] further settings of librdkafka
     starting_offsets        [startingOffsets] "earliest", or {"topic": {"0": 17}} as JSON
     host, port              [host, port] of a server that sends lines; for tests, since it cannot be read again
-    format                  [rdfFormat] of messages; the names of files say theirs
+    format                  [rdfFormat] of messages
+    file_format             [inputFormat] of files; "": their names say it
+    tables                  [tables] "true": files of tables are read as well, by the template of the job
     bytes_per_trigger       [maxBytesPerTrigger] of files in one micro-batch, about
     messages_per_trigger    [maxOffsetsPerTrigger] of Kafka in one micro-batch, about; None: all
     partition_bytes         [maxPartitionBytes] of a file for one task
@@ -52,6 +54,8 @@ class SourceOptions:
     host: str = ""
     port: int = 0
     format: str = "nquads"
+    file_format: str = ""
+    tables: bool = False
     bytes_per_trigger: int = TRIGGER_BYTES
     messages_per_trigger: int | None = None
     partition_bytes: int = PARTITION_BYTES
@@ -91,7 +95,8 @@ def warn_once(reason: str) -> None:
 
 _FIELDS = {
     "path": "path", "subscribe": "topics", "startingoffsets": "starting_offsets", "host": "host", "port": "port",
-    "rdfformat": "format", "maxbytespertrigger": "bytes_per_trigger", "maxoffsetspertrigger": "messages_per_trigger",
+    "rdfformat": "format", "inputformat": "file_format",
+    "tables": "tables", "maxbytespertrigger": "bytes_per_trigger", "maxoffsetspertrigger": "messages_per_trigger",
     "maxpartitionbytes": "partition_bytes", "end": "end", "text": "text", "maxline": "max_line",
     "ondataloss": "on_data_loss", "idletimeout": "idle_timeout_s",
 }  # fmt: skip
@@ -108,7 +113,9 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
                 f"source spaseq has no option '{name}'", hint=f"options: {', '.join(sorted(_FIELDS))}, kafka.*"
             )
     rdf_format = options.get("rdfformat", "nquads")
-    input_format(rdf_format)
+    check_format(rdf_format)
+    if options.get("inputformat"):
+        check_format(options["inputformat"])
     _check_source(options, kafka, rdf_format)
     values = {_FIELDS[name]: _value(name, text) for name, text in options.items() if name in _FIELDS}
     return SourceOptions(brokers=kafka.pop("bootstrap.servers", ""), kafka=kafka, **values)
@@ -133,7 +140,7 @@ def _value(name: str, text: str) -> Any:
     match name:
         case "subscribe":
             return tuple(topic.strip() for topic in text.split(",") if topic.strip())
-        case "end" | "text":
+        case "end" | "text" | "tables":
             return text.lower() == "true"
         case "ondataloss" if text not in ("fail", "skip"):
             raise InputError(f"option onDataLoss: '{text}' is unknown", hint="fail or skip")

@@ -184,7 +184,8 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
                 self._observe_alone()
         else:
             self._alone.slice_(1)
-        self._log.forget()
+        if self._log.begun:
+            self._log.forget()
         self._position += 1
         self._time = time
         return self._single.on_event(time, stream, solutions)

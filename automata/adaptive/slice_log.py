@@ -18,6 +18,7 @@ class SliceLog:
     """The slices that later matches may look back to.
 
     reach   how far that is, on the window's axis
+    begun   True if there is something to forget
     """
 
     def __init__(self, window: Window, reach: int) -> None:
@@ -26,6 +27,7 @@ class SliceLog:
         self._slices: list[Logged] = []
         self._events = 0
         self._whole = True
+        self.begun = True
 
     def add(self, position: int, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         """The next slice, whose first event has this position; slices that nothing looks back to are dropped."""
@@ -40,6 +42,7 @@ class SliceLog:
         self._add((position, gap.events, gap.time, gap, {}))
 
     def _add(self, logged: Logged) -> None:
+        self.begun = True
         self._slices.append(logged)
         now, last = logged[0] + logged[1], logged[2]
         past = next((n for n, logged in enumerate(self._slices) if not self._is_past(logged, now, last)), 0)
@@ -50,9 +53,8 @@ class SliceLog:
 
     def forget(self) -> None:
         """Begin anew: what has come so far, or what comes now, is not remembered."""
-        if self._slices:
-            self._slices.clear()
-        self._events, self._whole = 0, False
+        self._slices.clear()
+        self._events, self._whole, self.begun = 0, False, False
 
     def slices(self) -> Iterator[Logged] | None:
         """All that later matches look back to, oldest first; None: it is not all there."""

@@ -291,21 +291,26 @@ class Engine:
         if self._history is not None:
             self._history.add(iri, events, self._network)
         try:
-            with self._over:
-                if isinstance(events, RowEvent):
-                    late: Sequence[int] = (0,) if self._network.push_event(iri, events) else ()
-                else:
-                    late = self._network.push(iri, events).tolist()
+            if self._setup.bases:
+                with self._over:
+                    late = self._pushed(iri, events)
+                self.statistics.skipped_rows = skipped_rows(self._setup.bases)
+            else:
+                late = self._pushed(iri, events)
             self._count(iri, events, late)
         finally:
             self._report()
         self._network.raise_stopped()
         self._dead_letters.check_written()
 
+    def _pushed(self, iri: str, events: EventBatch | RowEvent) -> Sequence[int]:
+        """The numbers of the late events, once all queries have read the others."""
+        if isinstance(events, RowEvent):
+            return (0,) if self._network.push_event(iri, events) else ()
+        return self._network.push(iri, events).tolist()  # type: ignore[no-any-return]
+
     def _count(self, iri: str, events: EventBatch | RowEvent, late: Sequence[int]) -> None:
         self.statistics.events += 1 if isinstance(events, RowEvent) else len(events)
-        if self._setup.bases:
-            self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
             self._dead_letters.add(late_letter(self._streams.name(iri), iri, "push", 0, batch, index, self._dictionary))

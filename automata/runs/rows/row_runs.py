@@ -72,12 +72,12 @@ class RowRuns:
         self._arrivals = Arrivals(self._places, self._store, all_join)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._rows.size
 
     @property
     def new(self) -> int:
         """The number of rows and solutions of negated steps added since the last count."""
-        return len(self._rows) + self.negations.added - self._counted
+        return self._rows.size + self.negations.added - self._counted
 
     @property
     def waits(self) -> bool:
@@ -118,8 +118,8 @@ class RowRuns:
         self.negations.add(single, position, time, stream)
         taken = self._takings(single, time, stream) if single else []
         self._store.pass_by(single)
-        if len(self._rows) + len(taken) > self._runs_max:
-            self._check_runs(len(self._rows) - 1 + len(taken))
+        if self._rows.size + len(taken) > self._runs_max:
+            self._check_runs(self._rows.size - 1 + len(taken))
         if self._core.dominance is None:
             for each in taken:
                 self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))

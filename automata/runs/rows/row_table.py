@@ -8,15 +8,18 @@ Row = list[int]
 
 
 class RowTable(dict[int, Row]):
-    """The rows by number, those of the table among them; its length is that of all of them."""
+    """The rows by number, those of the table among them; its length is that of all of them.
+
+    size    the same, without a call
+    """
 
     def __init__(self, runs: Runs) -> None:
         super().__init__()
         self._runs = runs
-        self._size = 0
+        self.size = 0
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __missing__(self, number: int) -> Row:
         row: Row = self._runs.table[number].tolist()
@@ -25,8 +28,8 @@ class RowTable(dict[int, Row]):
 
     def append(self, row: Row) -> None:
         """One more row."""
-        self[self._size] = row
-        self._size += 1
+        self[self.size] = row
+        self.size += 1
 
     def load(self, numbers: list[int]) -> list[Row]:
         """Some rows, made together."""
@@ -37,8 +40,8 @@ class RowTable(dict[int, Row]):
 
     def pull(self) -> None:
         """As many rows as the table has: those that it has got since are not here yet."""
-        self._size = self._runs.size
+        self.size = self._runs.size
 
     def since(self, number: int) -> list[Row]:
         """The rows from this number on, which are all here."""
-        return [self[each] for each in range(number, self._size)]
+        return [self[each] for each in range(number, self.size)]

@@ -210,7 +210,8 @@ class Network:
 
     def raise_stopped(self) -> None:
         """Raises RunError if queries have been stopped since the last call."""
-        if stopped := self.take_stopped():
+        if self._stopped:
+            stopped = self.take_stopped()
             names, reason = ", ".join(f"'{name}'" for name in stopped), next(iter(stopped.values()))
             who = f"query {names} was" if len(stopped) == 1 else f"queries {names} were"
             raise RunError(f"{who} stopped: {reason}", hint=getattr(reason, "hint", ""))

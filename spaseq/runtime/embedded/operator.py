@@ -6,6 +6,7 @@ No thread, clock, file or socket inside. `network` drives operators in one proce
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -123,12 +124,12 @@ class QueryOperator:
             slice_ = self._open_slot.complete(slice_)
         if self._shareable is not None and self._shareable.group is not None:
             self._shareable.group.feed(slice_)
-        yield from self._evaluate(slice_)
+        return self._evaluate(slice_)
 
     def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive."""
-        yield from self._flush(time)
-        yield from map(self._noticed, self._sequence.on_watermark(time))
+        rows = map(self._noticed, self._sequence.on_watermark(time))
+        return chain(self._flush(time), rows) if self._holds_slots else rows
 
     def finish(self) -> Iterator[Rows]:
         """The last rows; the input has ended."""

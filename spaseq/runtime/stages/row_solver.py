@@ -90,13 +90,14 @@ class _Step:
 
     def solutions(self, single: SingleEvent) -> Sequence[SolutionRow]:
         """The solutions in an event, found once for all queries; none if it exceeds a bound."""
-        if self.row_matcher is not None and not self.row_matcher.predicates <= single.triples.keys():
+        triples, matcher = single.triples, self.row_matcher
+        if matcher is not None and not matcher.predicates <= triples.keys():
             return ()
         if self.pool.uses(self.shared) == 1:
-            return self._matched(single.triples, single.event)
+            return self._matched(triples, single.event)
         key = self.shared.number, self.names
         if key not in single.found:
-            single.found[key] = self._matched(single.triples, single.event)
+            single.found[key] = self._matched(triples, single.event)
         return single.found[key]
 
     def _matched(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:

@@ -22,7 +22,7 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.table import Table
 
 from benchmarks.figures import report
-from benchmarks.growth_against import against
+from benchmarks.growth_against import LIMIT_SECONDS, against
 from benchmarks.growth_against import table as compared_table
 from benchmarks.growth_rows import ROWS, Grown, GrowthRow, grown
 
@@ -65,10 +65,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="count operations in place of time")
     parser.add_argument("--largest", type=int, help="leave greater sizes out")
     parser.add_argument("--against", metavar="COMMIT", help="measure another commit too, in turn, each in processes")
+    parser.add_argument("--limit", type=int, default=LIMIT_SECONDS, help="processor seconds of one figure there")
     parser.add_argument("--json", type=Path, help="write the figures here")
     options = parser.parse_args()
     if options.against is not None:
-        compared = list(against(options.against, chosen(options.only), options.largest))
+        compared = list(against(options.against, chosen(options.only), options.largest, options.limit))
         report([compared_table(compared, options.against)], {"growth": compared}, options.json)
         return 0
     rows = measured(options.only, options.quick, options.largest)

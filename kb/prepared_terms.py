@@ -42,6 +42,10 @@ class PreparedTerms(Dictionary):
             self._all_numbers = np.concatenate((self._file["numbers"], more))
         return self._all_numbers
 
+    def number(self, identifier: int) -> float:
+        """See `Dictionary`."""
+        return self.numbers.item(identifier)
+
     def intern(self, term: Term) -> int:
         return self.stored(term) or self._stored + self._more.intern(term)
 

@@ -130,7 +130,8 @@ def test_after_a_rare_step_only_what_joins_it_is_matched(sequence: str) -> None:
     assert [comparable(row) for row in with_it] == [comparable(row) for row in without]
     assert with_it
     assert whole.patterns.solver.matched[1:] == [160] * (len(names) - 1)
-    assert pushed.patterns.solver.matched[[p.name for p in pushed.query.patterns].index("B")] < 30
+    kept_unasked = 40 if "C?" in sequence else 0  # events of products, until some are found in vain
+    assert pushed.patterns.solver.matched[[p.name for p in pushed.query.patterns].index("B")] < 30 + kept_unasked
 
 
 @pytest.mark.parametrize("clause", ["SEQ(B! : A)", "SEQ(A : B!)", "SEQ(A : B! : C)"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 
+import pyoxigraph
 import pytest
 from click.testing import CliRunner, Result
 
@@ -87,6 +90,29 @@ def test_python_gives_the_same_as_a_value(folder: Path) -> None:
     streams, kb = {"S": folder / "events.trig"}, {"http://x/kb": folder / "kb.ttl"}
     found = spaseq.why(query, streams, 1, kb)
     assert str(found) == TEXT
+    lines = re.findall(r"<li>(.*?)(?=<)", found.to_html())
+    assert [html.unescape(line) for line in lines] == [line.strip() for line in TEXT.splitlines()]
+    assert found.to_html().count("<ul>") == found.to_html().count("</ul>") == 5
     assert [step.event for step in found.steps] == ["http://x/e1", "http://x/e2"]
     with pytest.raises(InputError, match="no query is named 'other'"):
         spaseq.why(query, streams, 1, kb, name="other")
+
+
+def test_a_graph_of_construct_is_explained_in_prov_o(folder: Path) -> None:
+    (folder / "query.rq").write_text(QUERY.replace("SELECT ?s ?p ?q", "CONSTRUCT { ?s :rose ?q }"))
+    done = asked(folder, "--match", "1", "--format", "trig")
+    assert done.exit_code == 0, done.stderr
+    found = list(pyoxigraph.parse(done.stdout.encode(), format=pyoxigraph.RdfFormat.TRIG))
+    prov = "http://www.w3.org/ns/prov#"
+    used = {str(quad.object) for quad in found if quad.predicate.value == f"{prov}used"}
+    assert used == {"<http://x/e1>", "<http://x/e2>", "<http://x/kb>"}
+    (generated,) = [quad for quad in found if quad.predicate.value == f"{prov}wasGeneratedBy"]
+    derived = {str(q.object) for q in found if q.predicate.value == f"{prov}wasDerivedFrom"}
+    assert derived == used and generated.object.value == f"{generated.subject.value}#match"
+    triples = {str(quad.triple) for quad in found if str(quad.graph_name) == "<http://x/kb>"}
+    assert triples == {"<http://x/a> <http://x/of> <http://x/c>"}
+
+
+def test_a_row_of_select_is_no_entity(folder: Path) -> None:
+    done = asked(folder, "--match", "1", "--format", "trig")
+    assert done.exit_code == 2 and "is no CONSTRUCT" in done.stderr

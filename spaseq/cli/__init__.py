@@ -239,13 +239,10 @@ def explain_command(
 @main.command("why", short_help="Say why a row is there.")
 @common.queries_argument
 @common.why_options
-@click.option(
-    "--match",
-    metavar="N",
-    type=click.IntRange(min=1),
-    required=True,
-    help="The number of the row, from 1, in the order of the output.",
+@common.answer_option(
+    type=click.Choice(["text", "json", "trig"]), help="trig is PROV-O, of the graphs of CONSTRUCT queries."
 )
+@click.option("--match", metavar="N", type=click.IntRange(min=1), required=True, help="The row of the output, from 1.")
 @common.debug_option
 def why_command(queries: tuple[Path, ...], match: int, **options: Any) -> None:
     """Say why a row is there: the event of each step, the triples that its pattern used, conditions, absences.
@@ -261,12 +258,8 @@ def why_command(queries: tuple[Path, ...], match: int, **options: Any) -> None:
 @main.command("why-not", short_help="Say why there is no match.")
 @common.queries_argument
 @common.why_options
-@click.option(
-    "--bind", metavar="NAME=TERM", multiple=True, help="A variable of the match, and its term as in the query."
-)
-@click.option("--event", "events", metavar="STEP=GRAPH", multiple=True, help="A graph that is an event of this step.")
-@click.option("--from", "since", metavar="T", help="No event of the match is before this xsd:dateTime.")
-@click.option("--to", "until", metavar="T", help="No event of the match is after this xsd:dateTime.")
+@common.answer_option(type=click.Choice(["text", "json"]), help="How it is written.")
+@common.asked_options
 @common.debug_option
 def why_not_command(queries: tuple[Path, ...], **options: Any) -> None:
     """Say why there is no match: the attempts that came furthest, and the least change with which they go on.

@@ -328,9 +328,6 @@ why_options = _all(
     stream_option(help="A stream, as for 'spaseq run'."),
     kb_option(help="A knowledge base, as for 'spaseq run'."),
     click.option("--query", "name", metavar="NAME", help="The query that is asked about, of several."),
-    click.option(
-        "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it is written."
-    ),
     max_delay_option,
     time_options,
     format_options,
@@ -339,3 +336,11 @@ why_options = _all(
     warnings_option,
 )
 """A query and its input, as `spaseq run` had them."""
+answer_option = partial(click.option, "--format", default="text", show_default=True)
+asked_options = _all(
+    _repeated("--bind", metavar="NAME=TERM", help="A variable of the match, and its term as in the query."),
+    _repeated("--event", "events", metavar="STEP=GRAPH", help="A graph that is an event of this step."),
+    click.option("--from", "since", metavar="T", help="No event of the match is before this xsd:dateTime."),
+    click.option("--to", "until", metavar="T", help="No event of the match is after this xsd:dateTime."),
+)
+"""The match that is missing."""

@@ -19,6 +19,7 @@ from spaseq.engine.why import why
 from spaseq.engine.why_not import why_not
 from spaseq.errors import InputError, visible
 from spaseq.outputs.destination import Output
+from spaseq.outputs.explanations import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,19 @@ def show_why(arguments: WhyArguments, match: int) -> None:
     queries, streams, kb = arguments.read()
     with loading() as progress:
         found = why(queries, streams, match, kb, arguments.name, **_given(replace(arguments.options, loading=progress)))
+    if arguments.format == "trig":
+        write([_in_trig(found)])
+        return
     write([found.to_json()] if arguments.format == "json" else [visible(str(found)).rstrip()])
+
+
+def _in_trig(found: Why) -> str:
+    from spaseq.outputs.provenance import to_trig
+
+    if found.graph is None:
+        hint = "--format json has the triples of every step"
+        raise InputError(f"query '{found.query}' is no CONSTRUCT: its rows are no entities of PROV-O", hint=hint)
+    return to_trig(found).rstrip()
 
 
 def show_why_not(

@@ -144,7 +144,7 @@ def why(
         rows = [row for row in job.run() if row.query == asked.name]
         row = _numbered(asked, rows, match)
         found = _explained(job, asked, row, sum(1 for other in rows[: match - 1] if other == row))
-        return Why(asked.name, match, row.time, row.start, *found)
+        return Why(asked.name, match, row.time, row.start, *found, row.graph)
     finally:
         job.close()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
+from spaseq.outputs.explanation_html import text_as_html
 from spaseq.outputs.explanations import Terms, terms_dict, terms_text
 from spaseq.outputs.rows import StepEvents
 
@@ -102,6 +103,13 @@ class WhyNot:
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_html(self) -> str:
+        """The text as nested lists of HTML."""
+        return text_as_html(str(self))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
     def __str__(self) -> str:
         return "\n".join(_lines(self)) + "\n"

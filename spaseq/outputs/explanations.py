@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparql_gpm.terms import Term, to_ntriples
+from spaseq.outputs.explanation_html import text_as_html
 from spaseq.outputs.rows import term_json, time_text
 
 _TRIPLES_MAX = 20
@@ -57,6 +58,7 @@ class Why:
 
     match       the number of the row, from 1
     time, start of the last and of the first event, nanoseconds since the epoch, UTC
+    graph       CONSTRUCT: the name of the row's graph
     """
 
     query: str
@@ -65,6 +67,7 @@ class Why:
     start: int
     steps: tuple[StepTaken, ...]
     absent: tuple[Absence, ...]
+    graph: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as JSON has it; terms as in SPARQL 1.1 Query Results JSON."""
@@ -82,6 +85,13 @@ class Why:
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_html(self) -> str:
+        """The text as nested lists of HTML."""
+        return text_as_html(str(self))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
 
     def __str__(self) -> str:
         return "\n".join(_why(self)) + "\n"

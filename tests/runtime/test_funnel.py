@@ -98,7 +98,7 @@ def check_steps(
         )
 
 
-@settings(max_examples=drawn(25))
+@settings(max_examples=drawn(10))
 @given(st.data())
 def test_counts_of_the_steps_are_those_of_the_reference(data: st.DataObject) -> None:
     query = parse(data.draw(queries()), "q")
@@ -113,7 +113,7 @@ def test_counts_of_the_steps_are_those_of_the_reference(data: st.DataObject) -> 
     assert without_times(counted(query, pieces)[0]) == without_times(funnel)
 
 
-@settings(max_examples=drawn(30))
+@settings(max_examples=drawn(12))
 @given(st.data())
 def test_partial_matches_are_those_of_the_reference(data: st.DataObject) -> None:
     query = parse(data.draw(queries()), "q")
@@ -140,7 +140,7 @@ def test_partial_matches_are_those_of_the_reference(data: st.DataObject) -> None
         assert funnel.removed is None or funnel.matches - sum(funnel.removed.values()) == funnel.rows
 
 
-@settings(max_examples=drawn(6))
+@settings(max_examples=drawn(3))
 @given(st.data())
 def test_every_evaluator_counts_the_same_at_the_steps(data: st.DataObject) -> None:
     query = parse(data.draw(queries()), "q")
@@ -153,7 +153,7 @@ def test_every_evaluator_counts_the_same_at_the_steps(data: st.DataObject) -> No
             assert "cannot" in error.message, error.message  # it does not cover the query
 
 
-@settings(max_examples=drawn(15))
+@settings(max_examples=drawn(5))
 @given(data=st.data())
 def test_joins_with_a_knowledge_base_are_counted_as_by_the_reference(data: st.DataObject, folder: Path) -> None:
     query = parse(data.draw(knowing_queries()), "q")

@@ -42,7 +42,7 @@ def joined(draw: st.DrawFn) -> tuple[Pattern, tuple[Expression, ...]]:
     return pattern, filters
 
 
-@settings(max_examples=drawn(150))
+@settings(max_examples=drawn(80))
 @given(st.one_of(joined(), patterns().map(lambda pattern: (pattern, ()))), worlds, st.integers(1, 3))
 def test_solutions_and_counts_are_those_of_nested_loops(
     drawn_pattern: tuple[Pattern, tuple[Expression, ...]], world: tuple[list[Triples], Triples, Triples], cut: int

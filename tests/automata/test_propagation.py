@@ -449,6 +449,20 @@ def test_kernels_take_what_begins_after_values_that_they_cannot_take(window: str
     assert (window, by) == ("sliding", "a restart") or not all(alone)
 
 
+def test_no_event_is_lost_where_rows_of_panes_fill_the_output_and_nothing_is_held_any_more() -> None:
+    symbol = Symbol("A", frozenset({KEY}), frozenset({KEY}), frozenset({0}))
+    window = Window(2, in_events=False, sliding=False, hop=1)
+    plan = compile_plan(Program(Step(0), (symbol,), 3, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1))
+    stream = [(0, {0: [(1, 0, 0)]}), (2, {0: [(1, 0, 0)]}), (4, {0: [(2, 0, 0)]})]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panes, "WINDOWS_MIN", 2)
+        patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
+        compiled = CompiledPropagation(plan, (KEY,), (), Quarters())
+        found = [each for events, solutions in slices(stream, (1,)) for each in compiled.on_batch(events, solutions)]
+    found += compiled.finish()
+    assert [(each.unit, each.key) for each in found] == [(n, (1 + (n > 2),)) for n in range(-1, 5)]
+
+
 def test_slices_that_close_nothing_need_no_room_for_what_they_close() -> None:
     symbol = Symbol("A", frozenset(), frozenset(), frozenset({0}))
     program = Program(Step(0), (symbol,), 3, (), replace(ENDLESS, sliding=False), (), Selector.ALL, Skip.NO_SKIP, (), 1)

@@ -168,6 +168,8 @@ def close(
     while state[HELD] > 0 and shape.start + state[CLOSING] * shape.hop + shape.size <= where:
         for slot in range(state[AT], state[SLOTS]):
             state[AT] = slot
+            if stacks.head[slot] == NONE:
+                continue
             if state[EMITTED] + rules.ends.shape[0] > output.windows.shape[0]:
                 return _OUTPUT
             if not _close_key(rules, algebra, panes, room, places, cells, flat, stacks, every, output, state, slot):

@@ -51,7 +51,7 @@ class ArrowRows:
             raise InputError(f"column '{'.'.join(path)}' has fields", hint="write {column.field}")
         codes, values = _encoded(array)
         if self._untyped:
-            lexicals = [_decoded(value) for value in values.to_pylist()]
+            lexicals = _decoded_all(values)
             return Cells(_without_empty(codes, lexicals), lexicals, None, rows, owner)
         texts, datatype = _lexicals(values)
         return Cells(codes, texts, datatype, rows, owner)
@@ -114,6 +114,14 @@ def _without_empty(codes: Ids, lexicals: Sequence[str | None]) -> Ids:
     if "" not in lexicals:
         return codes
     return np.where(codes == lexicals.index(""), NULL, codes)
+
+
+def _decoded_all(values: Any) -> list[str | None]:
+    """The distinct cells of CSV, None for one that is no UTF-8."""
+    texts: list[str | None] = values.cast(pa.string()).to_pylist()
+    if any(NO_TEXT in text for text in texts if text is not None):
+        return [_decoded(value) for value in values.to_pylist()]
+    return texts
 
 
 def _decoded(value: bytes | None) -> str | None:

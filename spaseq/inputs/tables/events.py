@@ -10,6 +10,7 @@ import numpy as np
 from arrays.columns import offsets_of
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask, as_ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.graph_names import take
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.event_times import Triple, values_inside
 from sparql_gpm.reading.options import ReadOptions
@@ -17,8 +18,12 @@ from sparql_gpm.terms import IRI, BlankNode, to_ntriples
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, format_time
 from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import RowBatch, of_rows
+from spaseq.inputs.tables.plain import plain_terms
 from spaseq.inputs.tables.slots import BAD, Column, Slots
-from spaseq.inputs.tables.template import Slot, Template
+from spaseq.inputs.tables.template import Slot, Template, paths_of
+
+KERNEL_BYTES_MIN = 8 << 20
+"""Tables from this size on repay loading the kernels of the term table."""
 
 
 @dataclass(slots=True)
@@ -51,6 +56,8 @@ class TemplateReader:
     def __init__(self, template: Template, dictionary: Dictionary, builder: EventBuilder, options: ReadOptions) -> None:
         self._template, self._dictionary, self._builder, self._options = template, dictionary, builder, options
         self._slots = Slots(dictionary, builder.new_scope)
+        if _tables_pay(options):
+            dictionary.table()
         self._predicates = frozenset(options.time_predicates)
         self._about_name, self._inside = self._time_slots()
         self._times_known: dict[int, int | str] = {}
@@ -88,7 +95,7 @@ class TemplateReader:
         stays = kept[of]
         counts = np.bincount(of[stays], minlength=len(kept))[taken]
         columns = (np.ascontiguousarray(column) for column in triples[:, stays])
-        chosen = [names[row] for row in taken.tolist()]
+        chosen = take(names, taken)
         zeros = np.zeros(len(taken), dtype=np.int64)
         events = EventBatch(times[taken], zeros, chosen, offsets_of(counts), *columns)
         if len(taken):
@@ -118,7 +125,11 @@ class TemplateReader:
         of = np.concatenate([rows for rows, _, _ in found])
         places = np.concatenate([place for _, place, _ in found])
         terms = np.concatenate([triple for _, _, triple in found], axis=1)
-        usable = (terms > UNBOUND).all(axis=0)
+        usable: Mask = np.asarray((terms > UNBOUND).all(axis=0))
+        if all(column.rows is None for column in columns.values()):
+            order = np.arange(len(of)).reshape(-1, count).T.ravel()
+            order = order[usable[order]]
+            return of[order], terms[:, order]
         order = np.lexsort((places[usable], of[usable]))
         return of[usable][order], terms[:, usable][:, order]
 
@@ -127,19 +138,36 @@ class TemplateReader:
             row = index if column.rows is None else int(column.rows[index])
             lost.setdefault(row, (column.fault(index), "syntax"))
 
-    def _names(self, rows: RowBatch, lost: dict[int, tuple[str, str]]) -> list[str]:
+    def _names(self, rows: RowBatch, lost: dict[int, tuple[str, str]]) -> Sequence[str]:
         """The name of each row's graph; a row whose graph has no name, or an earlier row's, is lost."""
         count, graph = len(rows.numbers), self._template.graph
         if graph is None or isinstance(graph, BlankNode):
             return [self._builder.new_name() for _ in range(count)]
+        fresh = self._fresh_names(graph, rows)
+        if len(fresh) == count:
+            return fresh
         names, reasons = self._slots.texts(graph, rows)
-        for row, name in enumerate(names):
+        for row, name in enumerate(names[len(fresh) :], len(fresh)):
             if name is None:
                 lost.setdefault(row, (reasons[row], "syntax"))
             elif self._builder.is_closed(f"<{name}>".encode()):
                 shown = to_ntriples(IRI(name))
                 lost.setdefault(row, (f"graph {shown} is that of an earlier row: each row is one event", "reopened"))
         return [name or "" for name in names]
+
+    def _fresh_names(self, graph: Slot, rows: RowBatch) -> Sequence[str]:
+        """The names of the first rows, up to one that an earlier row has, if all are plain; they are closed then."""
+        paths = paths_of(graph)
+        if len(paths) != 1 or not self._dictionary.has_table or self._options.reopens:
+            return ()
+        cells = rows.cells(paths[0])
+        whole = cells.rows is None and np.array_equal(cells.codes, of_rows(len(rows.numbers)))
+        if not whole or (found := plain_terms(graph, cells)) is None:
+            return ()
+        from sparql_gpm.interning.term_table import as_bytes  # with numba, as the table
+
+        stops = np.cumsum(found.lengths)
+        return self._builder.close_fresh(as_bytes(found.text), stops - found.lengths, stops)
 
     def _row_times(
         self,
@@ -187,6 +215,11 @@ class TemplateReader:
         for slot in slots:
             column = columns[slot] if slot in columns else self._slots.column(slot, rows, scopes)
             at = column.rows if column.rows is not None else of_rows(len(column.ids))
+            if column.times is not None:
+                stated = column.ids > UNBOUND
+                np.minimum.at(times.least, at[stated], column.times[stated])
+                np.maximum.at(times.greatest, at[stated], column.times[stated])
+                continue
             distinct, inverse = np.unique(column.ids, return_inverse=True)
             self._enter(times, at, [self._time_of(each) for each in distinct.tolist()], inverse.reshape(-1))
         return times
@@ -224,6 +257,13 @@ class TemplateReader:
             graph: list[Triple] = list(zip(*triples[:, begin:end].tolist(), strict=True))
             for value in values_inside(graph, paths, self._dictionary):
                 self._enter(times, as_ids([row]), [self._time_of(value)], as_ids([0]))
+
+
+def _tables_pay(options: ReadOptions) -> bool:
+    """True if an input is so long that it repays loading the kernels that take many terms at once."""
+    if options.compiled is not None or options.reopens:
+        return bool(options.compiled) and not options.reopens
+    return options.bytes_expected >= KERNEL_BYTES_MIN
 
 
 def _joined(columns: Sequence[Column], count: int, place: int) -> tuple[Ids, Ids, Ids]:

@@ -16,6 +16,7 @@ from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
 from sparql_gpm.well_formed import fault_of, is_iri
 from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import NULL, Cells, RowBatch, of_rows
+from spaseq.inputs.tables.plain import plain_terms
 from spaseq.inputs.tables.template import IriOf, Part, Path, Slot, TextOf, Value
 
 _SHOWN_MAX = 100
@@ -38,12 +39,14 @@ class Column:
     rows    int64[n]: the row of each; None: those of all rows in order
     owner   the list that they come from, if they do
     faults  why there is no term, by the index in `ids`
+    times   int64[n]: the time that each dateTime states; None: not known
     """
 
     ids: Ids
     rows: Ids | None
     owner: Path
     fault: Callable[[int], str]
+    times: Ids | None = None
 
 
 class Slots:
@@ -63,10 +66,10 @@ class Slots:
             case Value(path):
                 return self._values(rows.cells(path), path)
             case IriOf(parts):
-                return self._written(parts, rows, _iri_of)
+                return self._written(slot, parts, rows, _iri_of)
             case TextOf(parts, datatype, language, direction):
                 tags = datatype, language, direction
-                return self._written(parts, rows, lambda texts, _: Literal("".join(texts), *tags))
+                return self._written(slot, parts, rows, lambda texts, _: Literal("".join(texts), *tags))
         assert_never(slot)
 
     def texts(self, slot: Slot, rows: RowBatch) -> tuple[list[str | None], list[str]]:
@@ -83,12 +86,27 @@ class Slots:
         ]
         return names, reasons
 
+    def _plain(self, slot: Slot, cells: Cells) -> Column | None:
+        """The column of cells that are plain, for dictionaries that take many terms at once."""
+        found = plain_terms(slot, cells) if self._dictionary.has_table else None
+        if found is None:
+            return None
+        ids = self._dictionary.intern_joined(found.text, found.lengths, found.numbers)
+        times = None if found.times is None else np.append(found.times, 0)[cells.codes]
+        return Column(np.append(ids, UNBOUND)[cells.codes], cells.rows, cells.owner, _no_fault, times)
+
     def _values(self, cells: Cells, path: Path) -> Column:
+        if (plain := self._plain(Value(path), cells)) is not None:
+            return plain
         terms = [cells.literal(index) for index in range(len(cells.lexicals))]
         return self._column(terms, cells, lambda _: f"the cell of column '{'.'.join(path)}' is no text or value")
 
     def _written(
-        self, parts: tuple[Part, ...], rows: RowBatch, make: Callable[[Sequence[str], tuple[Part, ...]], Term]
+        self,
+        slot: Slot,
+        parts: tuple[Part, ...],
+        rows: RowBatch,
+        make: Callable[[Sequence[str], tuple[Part, ...]], Term],
     ) -> Column:
         """The terms whose text has cells: each distinct combination of cells once."""
         paths = [part for part in parts if isinstance(part, tuple)]
@@ -96,6 +114,8 @@ class Slots:
             return self._constant(make([part for part in parts if isinstance(part, str)], parts), len(rows.numbers))
         cells = _together([rows.cells(path) for path in paths], len(rows.numbers))
         if len(cells) == 1:
+            if (plain := self._plain(slot, cells[0])) is not None:
+                return plain
             terms = [_term(parts, (lexical,), make) for lexical in cells[0].lexicals]
             return self._column(terms, cells[0], lambda code: _no_term(cells[0].lexicals[code]))
         codes = np.stack([each.codes for each in cells])

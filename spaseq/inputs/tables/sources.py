@@ -177,6 +177,8 @@ def _header(file: _File, csv: Any, read: Any, delimiter: str) -> list[str]:
 def _numbers(first: int, count: int, skipped: Sequence[int]) -> Ids:
     """The numbers of `count` rows from one on, without those that were skipped."""
     left_out = {each for each in skipped if each >= first}
+    if not left_out:
+        return np.arange(first, first + count, dtype=np.int64)
     found: list[int] = []
     while len(found) < count:
         if first not in left_out:

@@ -116,3 +116,13 @@ def test_a_graph_of_construct_is_explained_in_prov_o(folder: Path) -> None:
 def test_a_row_of_select_is_no_entity(folder: Path) -> None:
     done = asked(folder, "--match", "1", "--format", "trig")
     assert done.exit_code == 2 and "is no CONSTRUCT" in done.stderr
+
+
+def test_the_iterations_of_an_outer_repetition_are_counted_not_those_inside(folder: Path) -> None:
+    (folder / "query.rq").write_text(
+        "PREFIX : <http://x/> SELECT ?t WITHIN 1 MINUTE SLIDING FROM STREAM S <http://x/s>\n"
+        "WHERE { SEQ((A:{2} : C):{2}) DEFINE GPM A ON S { ?s :price ?p } DEFINE GPM C ON S { ?t :stop true } }"
+    )
+    found = spaseq.why_not(spaseq.read_query(folder / "query.rq"), {"S": folder / "events.trig"})
+    lacking = [fault.detail for each in found.attempts for fault in each.faults if fault.cause == "iterations"]
+    assert {"at_least": 2, "taken": 1} in lacking

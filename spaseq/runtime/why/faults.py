@@ -133,7 +133,7 @@ class Faults:
         for place in run.lacks:
             loop = place.node
             assert isinstance(loop, nodes.Repetition)
-            done = len({e.path for e in run.entries if any(number == place.number for number, _ in e.path)})
+            done = 1 + [turn for e in run.entries for number, turn in e.path if number == place.number][-1]
             detail: dict[str, Any] = {"at_least": loop.at_least, "taken": done}
             repair = f"let {done} {'iteration' if done == 1 else 'iterations'} be enough, not {loop.at_least}"
             yield Fault("iterations", detail, repair)

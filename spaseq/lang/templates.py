@@ -27,7 +27,8 @@ _TOKEN = re.compile(
     r"""
       (?<![\w:%\\.\-])(?P<prefix>(?:[A-Za-z][A-Za-z0-9_\-]*)?):(?P<local>[A-Za-z_][A-Za-z0-9_\-]*)(?![\w:%\\.\-])
     | <(?P<iri>[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9_\-/.:\#]*)>
-    | (?<![\w:%\\.\-+"'^@?$<])(?P<number>[0-9]+)(?![\w:%\\.\-"'])
+    | (?<![\w:%\\.\-+"'^@?$<])(?P<decimal>[+\-]?[0-9]*\.[0-9]+)(?![\w:%\\.\-"'])
+    | (?<![\w:%\\.\-+"'^@?$<])(?P<number>[+\-]?[0-9]+)(?![\w:%\\.\-"'])
     | "(?P<string>[A-Za-z0-9_\-]*)"(?![\^@"])
     """,
     re.VERBOSE,
@@ -50,6 +51,8 @@ class _Place:
         match self.kind:
             case "number":
                 return Literal(token, XSD + "integer")
+            case "decimal":
+                return Literal(token, XSD + "decimal")
             case "string":
                 return Literal(token, XSD_STRING)
         return IRI(self.namespace + token)

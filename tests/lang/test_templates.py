@@ -63,7 +63,11 @@ def test_a_text_gives_what_it_gives_alone_whatever_was_parsed_before(text: str, 
 
 def test_constants_are_put_into_the_tree_of_a_text_of_the_same_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing, "_TEMPLATES", templates := Templates())
-    texts = [(_TEXT % ("*", ":h10 :low ?v1")).replace("h10", f"h{n}") for n in (*range(20, 30), *range(12, 20))]
+    body = ":h10 :low ?v1 FILTER(?v1 > h10.5 && ?v1 < -h10)"
+    texts = [
+        re.sub(r"(?<!:)h10", str(n), _TEXT % ("*", body)).replace("h10", f"h{n}")
+        for n in (*range(30, 40), *range(12, 20))
+    ]
     for text in texts[:2]:
         parse(text)
     for text in texts[2:]:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spaseq.engine.async_engine import AsyncEngine
     from spaseq.engine.described import describe
     from spaseq.engine.job import Job
     from spaseq.engine.live import Engine
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "spaseq.engine.async_engine": ("AsyncEngine",),
     "spaseq.engine.described": ("describe",),
     "spaseq.engine.job": ("Job",),
     "spaseq.engine.live": ("Engine",),
@@ -49,8 +51,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "Engine", "InputError", "Job", "QueryError", "Registration", "Result", "Row", "RunError", "RunOptions",
-    "SPAseqError", "Why", "WhyNot", "describe", "parse", "read_query", "run", "why", "why_not",
+    "AsyncEngine", "Engine", "InputError", "Job", "QueryError", "Registration", "Result", "Row", "RunError",
+    "RunOptions", "SPAseqError", "Why", "WhyNot", "describe", "parse", "read_query", "run", "why", "why_not",
 ]  # fmt: skip
 
 

@@ -146,6 +146,28 @@ class Engine:
                 self._history.advance(iri, time_ns)
             self._network.advance(iri, time_ns)
 
+    def pushed_streams(self) -> list[tuple[str, str]]:
+        """Name and IRI of each stream that events can be pushed to."""
+        return [(self._streams.name(iri), iri) for iri in sorted(self._network.streams)]
+
+    def iri_of(self, stream: str) -> str:
+        """The IRI of a stream, by its IRI or its name; raises InputError if it stands for none."""
+        return self._iri(stream)
+
+    def advance_idle(self, stream: str, silence_ns: int, now_ns: int) -> None:
+        """Let the watermark of a stream go on with the wall clock although nothing comes.
+
+        silence_ns  since its last event, by which the watermark has moved from the one that the event left
+        now_ns      the time of the wall clock, for a stream without an event
+        """
+        with self._turn():
+            iri = self._iri(stream)
+            newest = self._network.newest(iri)
+            time = (now_ns if newest is None else newest + silence_ns) - self._options.max_delay_ns
+            if self._history is not None:
+                self._history.advance(iri, time)
+            self._network.advance(iri, time)
+
     def snapshot(self) -> bytes:
         """The state of the engine between two pushes: its queries, what they wait for, rows without their function yet.
 

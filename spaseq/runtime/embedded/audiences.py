@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from spaseq.runtime.embedded.audience import Audience
 from spaseq.runtime.order.merged_input import MergedInput
+from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 
 
 class Audiences:
@@ -51,6 +52,15 @@ class Audiences:
         self.by_iri.clear()
         self._by_streams.clear()
         self.apart.clear()
+
+    def newest(self, iri: str) -> int | None:
+        """The largest time of an event of a stream; None if there is none."""
+        newest = max((each.input.newest(iri) for each in self.by_iri.get(iri, ())), default=BEFORE_ALL)
+        return None if newest == BEFORE_ALL else newest
+
+    def slowest(self, iri: str) -> int:
+        """The time before which no event will be released to any query that reads a stream."""
+        return min((each.input.watermark for each in self.by_iri.get(iri, ())), default=AFTER_ALL)
 
     def unite(self) -> None:
         """Lets queries that began at different times share an input once theirs are in the same state."""

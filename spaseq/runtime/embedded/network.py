@@ -221,9 +221,13 @@ class Network:
         reading = (each.input for each in self._by_iri.get(iri, ()) if iri in each.input.open)
         return min((each.watermark_of(iri) for each in reading), default=AFTER_ALL)
 
+    def newest(self, iri: str) -> int | None:
+        """The largest time of an event of a stream that some query has seen; None if there is none."""
+        return self._audiences.newest(iri)
+
     def slowest(self, iri: str) -> int:
         """The time before which no event will be released to any query that reads a stream."""
-        return min((each.input.watermark for each in self._by_iri.get(iri, ())), default=AFTER_ALL)
+        return self._audiences.slowest(iri)
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""

@@ -54,6 +54,10 @@ class MergedInput:
                 return bound
         return AFTER_ALL
 
+    def newest(self, iri: str) -> int:
+        """The largest time of an event of a stream; BEFORE_ALL if there is none."""
+        return self._buffers[iri].newest
+
     @property
     def waiting(self) -> int:
         """The number of waiting events."""

@@ -64,6 +64,11 @@ class ReorderBuffer:
         return sum(len(part) for part in self._waiting) + len(self._alone)
 
     @property
+    def newest(self) -> int:
+        """The largest time of an event; BEFORE_ALL if there is none."""
+        return self._largest
+
+    @property
     def earliest(self) -> int:
         """The time of the first waiting event; AFTER_ALL if none waits."""
         if not self._waiting:

@@ -90,6 +90,9 @@ def test_python_gives_the_same_as_a_value(folder: Path) -> None:
     streams, kb = {"S": folder / "events.trig"}, {"http://x/kb": folder / "kb.ttl"}
     found = spaseq.why(query, streams, 1, kb)
     assert str(found) == TEXT
+    assert spaseq.why(query, streams, {"A": ["http://x/e1"], "B": ["http://x/e2"]}, kb) == found
+    with pytest.raises(InputError, match="no row with these events"):
+        spaseq.why(query, streams, {"A": ["http://x/e1"]}, kb)
     lines = re.findall(r"<li>(.*?)(?=<)", found.to_html())
     assert [html.unescape(line) for line in lines] == [line.strip() for line in TEXT.splitlines()]
     assert found.to_html().count("<ul>") == found.to_html().count("</ul>") == 5

@@ -121,7 +121,7 @@ class RecordedJob(Job):
 def why(
     query: AnyQuery | Sequence[AnyQuery],
     streams: Mapping[str, Any],
-    match: int,
+    match: int | Mapping[str, Sequence[str]],
     kb: Knowledge | None = None,
     name: str | None = None,
     **options: Any,
@@ -129,7 +129,7 @@ def why(
     """The reasons of a row: all that each step of its match used, and what was absent.
 
     query       one or several, of which `name` says the one that the row is of
-    match       the number of the row in output order, from 1
+    match       the number of the row in output order, from 1; or by the name of each step the graphs of its events
     streams, kb, options    as for `spaseq.run`
 
     Raises InputError if there is no such row, or for a query OVER MATCHES, whose rows are groups of matches.
@@ -142,9 +142,10 @@ def why(
     job = RecordedJob(meanings, streams, kb, RunOptions.of({**options, "optimise": False}))
     try:
         rows = [row for row in job.run() if row.query == asked.name]
-        row = _numbered(asked, rows, match)
-        found = _explained(job, asked, row, sum(1 for other in rows[: match - 1] if other == row))
-        return Why(asked.name, match, row.time, row.start, *found, row.graph)
+        number = _with_events(asked, rows, match) if isinstance(match, Mapping) else match
+        row = _numbered(asked, rows, number)
+        found = _explained(job, asked, row, sum(1 for other in rows[: number - 1] if other == row))
+        return Why(asked.name, number, row.time, row.start, *found, row.graph)
     finally:
         job.close()
 
@@ -159,6 +160,15 @@ def asked_query(queries: Sequence[TemporalQuery], name: str | None) -> TemporalQ
         said = "which query is meant" if name is None else f"no query is named '{name}'"
         raise InputError(said, hint=f"name one of {names}")
     return found
+
+
+def _with_events(query: TemporalQuery, rows: Sequence[Row], events: Mapping[str, Sequence[str]]) -> int:
+    """The number of the first row with these events."""
+    wanted = {step: tuple(names) for step, names in events.items()}
+    for number, row in enumerate(rows, start=1):
+        if dict(row.events) == wanted:
+            return number
+    raise InputError(f"query '{query.name}' has no row with these events", hint="why_not says why there is none")
 
 
 def _numbered(query: TemporalQuery, rows: Sequence[Row], number: int) -> Row:

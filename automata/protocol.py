@@ -37,6 +37,10 @@ class Evaluator(Protocol):
     def finish(self) -> Sequence[Match]:
         """The input has ended. The last matches."""
 
+    @property
+    def runs(self) -> int:
+        """The number of partial matches that are kept now."""
+
     def live_ids(self) -> list[Ids]:
         """Columns of every id that is still needed."""
 

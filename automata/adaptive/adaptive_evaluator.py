@@ -213,6 +213,10 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
     def finish(self) -> Sequence[Match]:
         return self._evaluator.finish()
 
+    @property
+    def runs(self) -> int:
+        return self._evaluator.runs
+
     def live_ids(self) -> list[Ids]:
         self._observe_alone()
         running = [ids for evaluator in self._running() for ids in evaluator.live_ids()]

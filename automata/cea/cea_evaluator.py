@@ -93,6 +93,10 @@ class CeaEvaluator(Restorable, InPieces):
         """The first event has this position; nothing has been consumed before."""
         self._core.position = position
 
+    @property
+    def runs(self) -> int:
+        return self._core.nodes
+
     def live_ids(self) -> list[Ids]:
         return self._core.live_ids()
 

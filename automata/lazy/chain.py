@@ -71,7 +71,7 @@ class LazyChain:
             if not len(rows):
                 continue
             self.operations += len(rows)
-            self._check_runs(self._held() + sum(map(len, complete)) + len(rows))
+            self._check_runs(self.runs + sum(map(len, complete)) + len(rows))
             if len(bound) == len(self._units):
                 complete.append(rows)
             else:
@@ -120,7 +120,9 @@ class LazyChain:
             return all(sizes)
         return len(np.unique(np.concatenate([buffer.column(LOW) for buffer in self._buffers]))) >= self._steps
 
-    def _held(self) -> int:
+    @property
+    def runs(self) -> int:
+        """The number of partial matches that are kept now."""
         return sum(len(waiting.rows) for waiting in self.states.values())
 
     def _begin(self) -> None:

@@ -96,6 +96,10 @@ class LazyEvaluator(StagedEvaluator):
         if at_boundary and not self.plan.program.window.in_events:
             self.forget_partitions()
 
+    @property
+    def runs(self) -> int:
+        return super().runs + sum(chain.runs for chain, _ in self._paths)
+
     def live_ids(self) -> list[Ids]:
         return [*super().live_ids(), *self._buffers.values()]
 

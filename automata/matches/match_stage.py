@@ -88,6 +88,11 @@ class StagedEvaluator(Restorable):
             self.forget_partitions()
             self.reporter.after.forget(self.oldest_position())
 
+    @property
+    def runs(self) -> int:
+        """The number of partial matches that are kept now."""
+        return self.chains.runs.size - 1
+
     def live_ids(self) -> list[Ids]:
         """Columns of every id that is still needed, but those of buffered events."""
         runs = self.chains.runs

@@ -74,6 +74,10 @@ class Lanes(Restorable):
     def finish(self) -> Sequence[Match]:
         return self._found([lane.finish() for lane in self._lanes])
 
+    @property
+    def runs(self) -> int:
+        return sum(lane.runs for lane in self._lanes)
+
     def live_ids(self) -> list[Ids]:
         return [ids for lane in self._lanes for ids in lane.live_ids()]
 

@@ -123,6 +123,10 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter):
         if self.held is not None:
             self.held.restore(state["held"])
 
+    @property
+    def runs(self) -> int:
+        return super().runs + (0 if self.held is None else len(self.held))
+
     def live_ids(self) -> list[Ids]:
         return [*super().live_ids(), *([] if self.held is None else self.held.live_ids())]
 

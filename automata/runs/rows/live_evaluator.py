@@ -120,6 +120,10 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
         self._to_columns()
         return super().finish()
 
+    @property
+    def runs(self) -> int:
+        return self._rows.runs if self._in_lists else super().runs
+
     def live_ids(self) -> list[Ids]:
         if self._in_lists:
             self._rows.sync()

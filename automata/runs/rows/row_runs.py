@@ -101,6 +101,11 @@ class RowRuns:
         self.sync()
         self._store.leave()
 
+    @property
+    def runs(self) -> int:
+        """The number of runs that are kept; the first row is the beginning of all."""
+        return self._rows.size - 1
+
     def sync(self) -> None:
         """Let the columns have all rows, without telling which of them are alive."""
         self._store.sync()
@@ -119,7 +124,7 @@ class RowRuns:
         taken = self._takings(single, time, stream) if single else []
         self._store.pass_by(single)
         if self._rows.size + len(taken) > self._runs_max:
-            self._check_runs(self._rows.size - 1 + len(taken))
+            self._check_runs(self.runs + len(taken))
         if self._core.dominance is None:
             for each in taken:
                 self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
@@ -273,7 +278,7 @@ class RowRuns:
             self._rows.append(inner)
             row[col.PARENT] = len(self._rows) - 1
         self._rows.append(row)
-        return len(self._rows) - 1
+        return self._rows.size - 1
 
     def _note(self, step: RowEdge, row: Row, old: Row, number: int, own: int) -> None:
         """Iterations, markers and members, in a row that will have the number `own`."""

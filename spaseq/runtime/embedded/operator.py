@@ -160,6 +160,11 @@ class QueryOperator:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
         return self._sequence.oldest_output_time(self._open_slot.earliest(watermark))
 
+    @property
+    def runs(self) -> int:
+        """The number of partial matches that are kept now."""
+        return self._sequence.runs
+
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
         observed = [] if self.observed is None else self.observed.live_ids()

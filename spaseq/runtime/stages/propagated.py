@@ -142,6 +142,11 @@ class PropagatedMatches(RowEvaluator, Restorable):
         self._group.finish()
         return self._partials(self._group.take(self))
 
+    @property
+    def runs(self) -> int:
+        """The number of partial matches that are kept: none is built."""
+        return 0
+
     def live_ids(self) -> list[Ids]:
         """Columns of every id that is still needed."""
         return self._evaluator.live_ids() if self._group is None else self._group.live_ids(self)

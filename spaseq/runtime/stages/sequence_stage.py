@@ -175,6 +175,11 @@ class SequenceStage:
         oldest = self._evaluator.oldest_output_time(watermark)
         return oldest if self._groups is None else self._groups.oldest_output_time(oldest)
 
+    @property
+    def runs(self) -> int:
+        """The number of partial matches that are kept now."""
+        return self._evaluator.runs
+
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
         groups = [] if self._groups is None else [self._groups.live_ids()]

@@ -1,0 +1,1 @@
+"""Settings of the service, one definition for tables of TOML and for bodies of JSON."""

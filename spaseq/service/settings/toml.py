@@ -1,0 +1,119 @@
+"""The configuration in a file of TOML."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from spaseq.errors import InputError
+from spaseq.service.settings.configuration import Auth, Configuration, Limits, Web
+from spaseq.service.settings.conversion import SettingsError, converted, declared
+from spaseq.service.settings.knowledge import KnowledgeSettings
+from spaseq.service.settings.quantities import is_name, name_fault
+from spaseq.service.settings.queries import QuerySettings
+from spaseq.service.settings.streams import StreamSettings
+
+_TABLES = ("streams", "kb", "queries", "auth", "limits", "web")
+_Value = TypeVar("_Value")
+
+
+def read_configuration(file: Path) -> Configuration:
+    """The configuration of a file; raises InputError with file and key, or the line where TOML is at fault."""
+    tables = _parsed(file)
+    try:
+        if unknown := next((key for key in tables if key not in _TABLES), None):
+            raise SettingsError(unknown, f"unknown table; there are {', '.join(_TABLES)}")
+        folder = file.absolute().parent
+        found = Configuration(
+            streams=_named(tables, "streams", lambda table: _stream(table, folder)),
+            kb=_named(tables, "kb", lambda table: declared(_absolute(table, folder, "path"), KnowledgeSettings)),
+            queries=_named(tables, "queries", lambda table: converted(_with_text(table, folder), QuerySettings)),
+            auth=_within("auth", tables["auth"], lambda table: converted(table, Auth)) if "auth" in tables else None,
+            limits=_within("limits", tables.get("limits", {}), lambda table: converted(table, Limits)),
+            web=_within("web", tables.get("web", {}), lambda table: converted(table, Web)),
+        )
+        _check_iris("streams", found.streams)
+        _check_iris("kb", found.kb)
+    except SettingsError as error:
+        raise InputError(f"{file}: {error}") from None
+    return found
+
+
+def _parsed(file: Path) -> dict[str, Any]:
+    text = ""
+    try:
+        text = file.read_text(encoding="utf-8")
+        return tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot read the configuration {file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: byte {error.start} is no UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        end = f"at line {len(text.splitlines())}, the end of the file"
+        said = str(error).replace("at end of document", end)
+        raise InputError(f"{file}: {said}", hint="the file is TOML 1.0") from error
+
+
+def _named(tables: Mapping[str, Any], kind: str, read: Callable[[Any], _Value]) -> dict[str, _Value]:
+    given = tables.get(kind, {})
+    if not isinstance(given, dict):
+        raise SettingsError(kind, f"expected tables [{kind}.NAME]")
+    for name in given:
+        if not is_name(name):
+            raise SettingsError(f"{kind}.{name:.120}", name_fault(name))
+    return {name: _within(f"{kind}.{name}", table, read) for name, table in given.items()}
+
+
+def _within(place: str, table: Any, read: Callable[[Any], _Value]) -> _Value:
+    """The value of a table; what is wrong with it is said with the whole key."""
+    try:
+        if not isinstance(table, dict):
+            raise SettingsError("", "expected a table")
+        return read(table)
+    except SettingsError as error:
+        raise SettingsError(f"{place}.{error.key}" if error.key else place, error.reason) from None
+
+
+def _stream(table: Mapping[str, Any], folder: Path) -> StreamSettings:
+    found = _absolute(table, folder, "template")
+    if isinstance(contexts := found.get("contexts"), dict):
+        found["contexts"] = _absolute(contexts, folder, *contexts)
+    if isinstance(source := found.get("source"), dict):
+        found["source"] = _absolute(source, folder, "files")
+    return declared(found, StreamSettings)
+
+
+def _absolute(table: Mapping[str, Any], folder: Path, *keys: str) -> dict[str, Any]:
+    """The table with its paths as seen from the folder of the file; other values are left to be refused."""
+    paths = {key: os.path.normpath(folder / value) for key in keys if isinstance(value := table.get(key), str)}
+    return {**table, **paths}
+
+
+def _with_text(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The table of a query with the text of its file, and with the paths of its sinks as seen from the folder."""
+    found = dict(table)
+    if isinstance(sinks := found.get("sinks"), list):
+        found["sinks"] = [_absolute(sink, folder, "file") if isinstance(sink, dict) else sink for sink in sinks]
+    if ("file" in found) == ("text" in found):
+        raise SettingsError("file", "give the file of the query, or its text")
+    if "file" in found:
+        name = found.pop("file")
+        if not isinstance(name, str):
+            raise SettingsError("file", "expected the path of a query")
+        try:
+            found["text"] = (folder / name).read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            raise SettingsError("file", f"cannot read '{name}': {getattr(error, 'strerror', None) or error}") from None
+    return found
+
+
+def _check_iris(kind: str, declared: Mapping[str, StreamSettings] | Mapping[str, KnowledgeSettings]) -> None:
+    """Raises SettingsError for two of one IRI."""
+    names: dict[str, str] = {}
+    for name, settings in declared.items():
+        if other := names.get(settings.iri):
+            raise SettingsError(f"{kind}.{name}.iri", f"<{settings.iri}> is that of {kind}.{other}")
+        names[settings.iri] = name

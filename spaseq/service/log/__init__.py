@@ -1,0 +1,1 @@
+"""The write-ahead log: numbered records in segment files, durable before they are acknowledged."""

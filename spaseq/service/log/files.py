@@ -1,0 +1,106 @@
+"""The file operations of the log, behind an interface, so that tests can make every one of them fail."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+
+class AppendFile(Protocol):
+    """An open file that grows at its end."""
+
+    def write(self, data: bytes) -> None:
+        """Append all of the data; OSError if it could not, and then a part of it may stand in the file."""
+
+    def sync(self) -> None:
+        """Return once what was written is on disk; OSError if that is not certain."""
+
+    def truncate(self, size: int) -> None:
+        """Cut the file, and go on there."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class Files(Protocol):
+    """The folder of a log."""
+
+    def names(self) -> list[str]:
+        """The names of the files in it."""
+
+    def append_to(self, name: str) -> AppendFile:
+        """The file, made if it is not there, open at its end."""
+
+    def open(self, name: str) -> BinaryIO:
+        """The file, open for reading."""
+
+    def size(self, name: str) -> int:
+        """Its length in bytes."""
+
+    def remove(self, name: str) -> None:
+        """Delete it."""
+
+    def sync_folder(self) -> None:
+        """Return once the names of all files are on disk."""
+
+
+class DiskFile:
+    """A file on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    def write(self, data: bytes) -> None:
+        """Append all of the data."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._file, view) :]
+
+    def sync(self) -> None:
+        """Return once what was written is on disk."""
+        os.fdatasync(self._file)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file, and go on there."""
+        os.ftruncate(self._file, size)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+class DiskFolder:
+    """A folder on disk, made if it is not there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.mkdir(parents=True, exist_ok=True)
+
+    def names(self) -> list[str]:
+        """The names of the files in it."""
+        return sorted(entry.name for entry in os.scandir(self._path) if entry.is_file())
+
+    def append_to(self, name: str) -> DiskFile:
+        """The file, open at its end."""
+        return DiskFile(self._path / name)
+
+    def open(self, name: str) -> BinaryIO:
+        """The file, open for reading."""
+        return (self._path / name).open("rb")
+
+    def size(self, name: str) -> int:
+        """Its length in bytes."""
+        return (self._path / name).stat().st_size
+
+    def remove(self, name: str) -> None:
+        """Delete it."""
+        (self._path / name).unlink(missing_ok=True)
+
+    def sync_folder(self) -> None:
+        """Return once the names of all files are on disk."""
+        folder = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,126 @@
+"""The log: what was acknowledged is there after any crash, once and in order, and nothing else but what was tried."""
+
+from __future__ import annotations
+
+import errno
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaseq.errors import RunError
+from spaseq.service.log.group_commit import GroupCommit, NotDurable
+from spaseq.service.log.groups import encoded
+from spaseq.service.log.segmented import SegmentedLog
+from tests.service.faulty_files import FaultyFiles
+
+FAULTS = ("open", "write", "sync", "truncate", "close", "sync folder")
+
+
+def test_records_are_read_again_from_any_number() -> None:
+    log = SegmentedLog(FaultyFiles(), segment_bytes=64)
+    for start in range(0, 20, 2):
+        assert log.append([b"%d" % start, b"%d" % (start + 1)]) == start + 1
+    assert [record for _, record in log.read(1)] == [b"%d" % number for number in range(20)]
+    assert list(log.read(18)) == [(18, b"17"), (19, b"18"), (20, b"19")]
+
+
+def test_a_trimmed_log_keeps_its_numbers() -> None:
+    files = FaultyFiles()
+    log = SegmentedLog(files, segment_bytes=40)
+    for number in range(10):
+        log.append([b"record %d" % number])
+    assert log.trim(6) > 0
+    assert log.first <= 6
+    assert [number for number, _ in log.read(1)] == list(range(log.first, 11))
+    again = SegmentedLog(files, segment_bytes=40)
+    assert (again.first, again.next) == (log.first, 11)
+
+
+@given(st.integers(0, 2**32))
+def test_what_was_acknowledged_survives_failing_operations_and_crashes(seed: int) -> None:
+    draw = Random(seed)
+    files, acknowledged, tried = FaultyFiles(), list[bytes](), set[bytes]()
+    for life in range(3):
+        files.fail = lambda operation: 0
+        log = SegmentedLog(files, segment_bytes=draw.choice([1, 60, 1000]))
+        assert [record for _, record in log.read(1) if record in acknowledged] == acknowledged
+        files.fail = lambda operation: errno.EIO if draw.random() < 0.2 else 0
+        files.tear = lambda size: draw.randint(0, size)
+        found = [record for _, record in log.read(1)]
+        assert set(found) <= tried and len(found) == len(set(found))
+        for step in range(draw.randint(0, 12)):
+            group = [b"%d %d %d" % (life, step, each) for each in range(draw.randint(1, 3))]
+            tried.update(group)
+            try:
+                log.append(group)
+            except OSError:
+                continue
+            acknowledged += group
+            assert [record for _, record in log.read(1)][-len(group) :] == group
+        files = files.crashed(lambda size: draw.randint(0, size))
+    log = SegmentedLog(files)
+    assert [record for _, record in log.read(1) if record in acknowledged] == acknowledged
+
+
+def test_damage_before_the_end_is_an_error_and_nothing_is_cut() -> None:
+    files = FaultyFiles()
+    log = SegmentedLog(files)
+    for number in range(5):
+        log.append([b"record %d" % number])
+    (content,) = files.contents.values()
+    damaged = bytearray(content.written)
+    damaged[len(encoded(1, [b"record 0"])) + 30] ^= 1
+    content.written = bytes(damaged)
+    with pytest.raises(RunError, match=r"the log is damaged: .* at byte \d+ of .*log, and others follow"):
+        SegmentedLog(files)
+    assert content.written == bytes(damaged)
+
+
+@given(st.integers(0, 10_000), st.integers(0, 255))
+def test_any_changed_byte_of_the_last_group_costs_that_group_only(place: int, value: int) -> None:
+    files = FaultyFiles()
+    log = SegmentedLog(files)
+    log.append([b"first"])
+    (content,) = files.contents.values()
+    good = len(content.written)
+    log.append([b"second", b"third"])
+    changed = bytearray(content.written)
+    place = good + place % (len(changed) - good)
+    whole = changed[place] == value
+    changed[place] = value
+    content.written = bytes(changed)
+    found = [record for _, record in SegmentedLog(files).read(1)]
+    assert found == ([b"first", b"second", b"third"] if whole else [b"first"])
+
+
+def test_records_of_many_threads_share_groups_and_hear_of_their_numbers() -> None:
+    seen: list[tuple[int, str]] = []
+    log = SegmentedLog(FaultyFiles())
+    commit: GroupCommit[str] = GroupCommit(log, lambda number, record: seen.append((number, record)), lambda: None)
+    with commit.deciding:
+        futures = [commit.submit(b"%d" % each, f"record {each}") for each in range(100)]
+    assert [future.result() for future in futures] == list(range(1, 101))
+    commit.close()
+    assert seen == [(each + 1, f"record {each}") for each in range(100)]
+    with pytest.raises(NotDurable):
+        commit.submit(b"late", "late")
+
+
+def test_all_records_after_one_that_failed_are_given_up_with_it() -> None:
+    files = FaultyFiles()
+    undone: list[int] = []
+    commit: GroupCommit[int] = GroupCommit(SegmentedLog(files), lambda number, record: None, lambda: undone.append(1))
+    assert commit.submit(b"good", 0).result() == 1
+    files.fail = lambda operation: errno.ENOSPC if operation == "write" else 0
+    with commit.deciding:
+        futures = [commit.submit(b"bad", each) for each in range(3)]
+    for future in futures:
+        with pytest.raises(NotDurable) as caught:
+            future.result()
+        assert caught.value.full
+    files.fail = lambda operation: 0
+    assert commit.submit(b"good again", 0).result() == 2
+    commit.close()
+    assert undone

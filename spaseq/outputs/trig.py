@@ -46,15 +46,16 @@ class TrigSink(TextSink):
 
     def _block(self, row: Row) -> str:
         if row.graph is not None:
-            return _named_graph(row.graph, row.time, ntriples_lines(row.triples))
+            return named_graph(row.graph, row.time, ntriples_lines(row.triples))
         number = self._rows[row.query]
         self._rows[row.query] += 1
         statement = "[ " + " ;\n    ".join(_properties(row)) + " ] ."
         name = quote(row.query, safe="", errors="surrogatepass")
-        return _named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [statement])
+        return named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [statement])
 
 
-def _named_graph(name: str, time: int, statements: Sequence[str]) -> str:
+def named_graph(name: str, time: int, statements: Sequence[str]) -> str:
+    """A named graph with its time right before it."""
     body = "".join(f"  {statement}\n" for statement in statements)
     graph = to_ntriples(IRI(name))
     return f"{graph} <{PROV}generatedAtTime> {_date_time(time)} .\n{graph} {{\n{body}}}\n"

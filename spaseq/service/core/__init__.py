@@ -1,0 +1,1 @@
+"""The service apart from HTTP: acceptance of events, matching, rows, snapshots, recovery."""

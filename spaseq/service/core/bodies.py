@@ -1,0 +1,131 @@
+"""The events of one request: what is good in a body, and what is not, each with its place."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch, Ids, Mask
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import ReadOptions
+from sparql_gpm.reading.event_builder import Malformed
+from spaseq.inputs.event_times import TimeReading
+from spaseq.inputs.reading import StreamFormat, StreamReader
+from spaseq.inputs.tables.template import Template
+from spaseq.inputs.texts import OpenInput
+
+_UNNAMED = " "
+"""Stands for the stream in the names of events without a graph IRI, which no IRI can."""
+_UNNAMED_PREFIX = f"urn:spaseq:event:{_UNNAMED}:"
+_GRAPH = re.compile(r"<([^<>\s]*)>\s*\.\s*$")
+"""The graph at the end of a line of N-Quads, even of one that is malformed elsewhere."""
+_SCOPE = re.compile(rb"^_:e\d+_")
+_NO_PART = frozenset({"default graph"})
+"""Faults of what belongs to no event."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyReading:
+    """The reading of a stream's bodies; `arrival`: events get the time at which they are accepted."""
+
+    time: TimeReading
+    contexts: Mapping[str, Any] = field(default_factory=dict)
+    template: Template | None = None
+    arrival: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The events of a body.
+
+    events      the whole and well-formed ones, in order; those without a graph IRI are not `named`
+    lines       on which each begins
+    duplicates  events that came twice
+    malformed   the first fault of each event that is left out, and every other part that is
+    """
+
+    events: EventBatch
+    named: Mask
+    lines: Ids
+    duplicates: int
+    malformed: tuple[Malformed, ...]
+    dictionary: Dictionary
+
+
+def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int) -> Body:
+    """The events of an unpacked body; InputError or RunError for a table without a template, or a missing context."""
+    dictionary, faults = Dictionary(), list[Malformed]()
+    options = ReadOptions(
+        reading.time.predicates,
+        (lambda: now_ns) if reading.arrival else None,
+        stream=_UNNAMED,
+        compiled=False,
+        line_bytes_max=max(1, len(data)),
+        time_rule=reading.time.rule,
+        contexts=reading.contexts,
+        reopens=True,
+    )
+    reader = StreamReader(dictionary, options, StreamFormat(body_format, reading.template), faults.append)
+    parts = list(reader.read(OpenInput(io.BytesIO(data), body_format, live=False), "the body"))
+    batch = EventBatch.concatenate([part.events for part in parts] or [EventBatch.empty()])
+    lines = np.concatenate([part.lines for part in parts] or [np.zeros(0, dtype=np.int64)])
+    named = np.array([not name.startswith(_UNNAMED_PREFIX) for name in batch.names], dtype=np.bool_)
+    kept = np.ones(len(batch), dtype=np.bool_)
+    left_out = _first_of_each_event(faults, batch.names, lines, kept)
+    duplicates = 0
+    for index, first in _again(batch.names, np.flatnonzero(kept & named)):
+        kept[index] = False
+        if _content(batch, index, dictionary) == _content(batch, first, dictionary):
+            duplicates += 1
+        else:
+            left_out.append(_other_content(batch.names[index], int(lines[index])))
+    left_out.sort(key=lambda fault: (fault.line, fault.column))
+    taken = np.flatnonzero(kept)
+    return Body(batch.take(taken), named[taken], lines[taken], duplicates, tuple(left_out), dictionary)
+
+
+def _first_of_each_event(faults: Sequence[Malformed], names: Sequence[str], lines: Ids, kept: Mask) -> list[Malformed]:
+    """One fault for each event that has some; an event with a fault in a part of it is not kept."""
+    found: dict[tuple[str, int | str], Malformed] = {}
+    for number, fault in enumerate(faults):
+        if fault.whole_event or fault.kind in _NO_PART:
+            found["fault", number] = fault
+            continue
+        index = int(np.searchsorted(lines, fault.line, side="right")) - 1
+        graph = _GRAPH.search(fault.raw)
+        if graph is not None and not (index >= 0 and graph[1] == names[index]):
+            following = index + 1 < len(names) and graph[1] == names[index + 1]
+            index = index + 1 if following else -1
+        if index < 0:
+            found.setdefault(("graph", graph[1] if graph is not None else f" {number}"), fault)
+            continue
+        kept[index] = False
+        found.setdefault(("event", index), fault)
+    return list(found.values())
+
+
+def _again(names: Sequence[str], events: Ids) -> Iterator[tuple[int, int]]:
+    """The events whose graph came before, each with the first of its name."""
+    first: dict[str, int] = {}
+    for index in events.tolist():
+        if (known := first.setdefault(names[index], index)) != index:
+            yield index, known
+
+
+def _content(batch: EventBatch, index: int, dictionary: Dictionary) -> tuple[int, list[tuple[bytes, ...]]]:
+    """The time and the triples of an event, with the labels that its blank nodes have in the body."""
+    begin, end = batch.offsets[index : index + 2].tolist()
+    columns = [
+        [_SCOPE.sub(b"_:", dictionary.token(term)) for term in column[begin:end].tolist()] for column in batch.terms
+    ]
+    return int(batch.times[index]), sorted(zip(*columns, strict=True))
+
+
+def _other_content(name: str, line: int) -> Malformed:
+    reason = f"graph <{name}> comes again in this body with other triples"
+    return Malformed(line, 1, reason, f"<{name}>", "reopened", whole_event=True)

@@ -1,0 +1,124 @@
+"""Queries that have read the log up to the same record.
+
+Nearly all queries are in one group, which follows the log. A query that is paused, or catches up afterwards, is in a
+group of its own, with the queries that read its stream. The producers of the streams that these read are in it as
+*shadows*: their rows are only handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sparql_gpm.columns import EventBatch
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.outputs.row_table import Rows
+from spaseq.runtime.embedded.audience import Reader
+from spaseq.runtime.embedded.network import Network
+from spaseq.service.core.records import Accepted, Advanced
+
+NEVER_LATE_NS = 3 << 61
+"""The delay of the networks inside: what is late has been decided at acceptance."""
+Batches = Callable[[Accepted], EventBatch]
+"""The events of a record that are not late, with the ids of the service's dictionary."""
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """A query that reads the log.
+
+    number      of the record that made the query: its rows are kept under it
+    put         number of the record with the text
+    rows        the number of its newest row
+    error       the reason for which it was stopped; "" while it runs
+    shadow      its rows are not reported
+    """
+
+    name: str
+    number: int
+    put: int
+    meaning: TemporalQuery
+    text: str
+    max_runs: int
+    rows: int = 0
+    error: str = ""
+    shadow: bool = False
+    found: list[Rows] = field(default_factory=list)
+    reader: Reader = field(init=False)
+
+    @property
+    def runs(self) -> int:
+        """Its partial matches now."""
+        operator = self.reader.operator
+        return 0 if operator is None else operator.runs
+
+    def take(self, rows: Rows) -> None:
+        """Keep rows until the records that decided them have been read."""
+        if not self.shadow:
+            self.found.append(rows)
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Queries in one network; they have read all records up to `number`.
+
+    members     by name
+    watermarks  of the streams, by IRI, as far as the group has read
+    pausing     the names of its queries that are paused; while there are some, it waits
+    """
+
+    network: Network
+    number: int
+    members: dict[str, Running] = field(default_factory=dict)
+    watermarks: dict[str, int] = field(default_factory=dict)
+    pausing: set[str] = field(default_factory=set)
+
+    def read(self, records: Sequence[Accepted | Advanced], batches: Batches) -> None:
+        """Read consecutive records that only bring events and watermarks."""
+        read = self.network.streams
+        taken: dict[str, list[EventBatch]] = {}
+        moved: dict[str, int] = {}
+        for record in records:
+            moved[record.iri] = record.watermark
+            if isinstance(record, Accepted) and record.events is not None and record.iri in read:
+                taken.setdefault(record.iri, []).append(batches(record))
+        self.watermarks |= moved
+        for iri, parts in taken.items():
+            self.network.push(iri, EventBatch.concatenate(parts))
+        for iri, watermark in moved.items():
+            self.network.advance(iri, watermark)
+
+    def take_found(self) -> Iterator[tuple[Running, Rows]]:
+        """The rows since the last call."""
+        for running in self.members.values():
+            found, running.found = running.found, []
+            yield from ((running, rows) for rows in found)
+
+    def downstream(self, running: Running) -> list[Running]:
+        """A query of the group, and those that read its stream, directly or not."""
+        found, made = [running], {running.meaning.register} - {None}
+        while more := [each for each in self.members.values() if each not in found and reads(each, made)]:
+            found += more
+            made |= {each.meaning.register for each in more} - {None}
+        return found
+
+    def upstream(self, some: Sequence[Running]) -> list[Running]:
+        """The other queries of the group whose streams some read, directly or not, producers first."""
+        found: list[Running] = []
+        wanted = list(some)
+        while wanted:
+            read = {iri for each in wanted for _, iri in each.meaning.streams}
+            others = (each for each in self.members.values() if each.meaning.register in read)
+            wanted = [each for each in others if each not in found and each not in some]
+            found = wanted + found
+        return found
+
+    @property
+    def only_shadows(self) -> bool:
+        """True if no query of it reports rows."""
+        return all(each.shadow for each in self.members.values())
+
+
+def reads(running: Running, made: set[str | None]) -> bool:
+    """True if a query reads one of these streams."""
+    return any(iri in made for _, iri in running.meaning.streams)

@@ -1,0 +1,100 @@
+"""The identities of the events of a stream, by which an event that comes again is known."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+KEY_BYTES = 16
+NO_KEY = bytes(KEY_BYTES)
+"""Stands for the identity of an event that has none."""
+
+
+def graph_key(iri: str) -> bytes:
+    """The identity of an event with a graph IRI."""
+    return blake2b(iri.encode(), digest_size=KEY_BYTES, person=b"graph").digest()
+
+
+def cloud_event_key(identifier: str) -> bytes:
+    """The identity that `ce-id` gives to an event without a graph IRI."""
+    return blake2b(identifier.encode(), digest_size=KEY_BYTES, person=b"ce-id").digest()
+
+
+@dataclass(slots=True)
+class Block:
+    """Identities that were accepted together.
+
+    first   the position of the first event
+    at      when, nanoseconds of the wall clock
+    keys    one for each event, in order; NO_KEY among them
+    """
+
+    first: int
+    at: int
+    keys: list[bytes]
+
+
+class Identities:
+    """The identities of the latest events: they are kept while they are young enough and few enough.
+
+    Some 150 bytes each. Those of a body are `pending` until it is on disk.
+    """
+
+    def __init__(self, age_ns: int, events_max: int) -> None:
+        self.age_ns, self.events_max = age_ns, events_max
+        self._known: set[bytes] = set()
+        self._blocks: deque[Block] = deque()
+        self._count = 0
+        self._pending: dict[bytes, int] = {}
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._known or key in self._pending
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def pend(self, keys: Sequence[bytes]) -> None:
+        """Know the identities of events that are not on disk yet."""
+        for key in keys:
+            if key != NO_KEY:
+                self._pending[key] = self._pending.get(key, 0) + 1
+
+    def settle(self, block: Block) -> None:
+        """Keep the identities of events that are on disk now, and forget those that are too old or too many."""
+        for key in block.keys:
+            left = self._pending.pop(key, 0) - 1
+            if left > 0:
+                self._pending[key] = left
+        self._known.update(key for key in block.keys if key != NO_KEY)
+        self._blocks.append(block)
+        self._count += len(block.keys)
+        self.forget(block.at)
+
+    def give_up(self) -> None:
+        """Forget the identities of all events that are not on disk."""
+        self._pending.clear()
+
+    def forget(self, now: int) -> None:
+        """Forget what is too old now, or too many."""
+        blocks = self._blocks
+        while blocks and (blocks[0].at < now - self.age_ns or self._count - len(blocks[0].keys) >= self.events_max):
+            self._drop(len(blocks[0].keys))
+        if self._count > self.events_max:
+            self._drop(self._count - self.events_max)
+
+    def blocks(self, last: int) -> Iterator[Block]:
+        """The identities that are kept of the events up to a position."""
+        for block in self._blocks:
+            if block.first <= last:
+                yield Block(block.first, block.at, block.keys[: last + 1 - block.first])
+
+    def _drop(self, count: int) -> None:
+        oldest = self._blocks[0]
+        self._known.difference_update(oldest.keys[:count])
+        self._count -= count
+        if count == len(oldest.keys):
+            self._blocks.popleft()
+        else:
+            self._blocks[0] = Block(oldest.first + count, oldest.at, oldest.keys[count:])

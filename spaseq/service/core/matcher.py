@@ -1,0 +1,213 @@
+"""The thread that reads the log: records become rows, and rows are on disk before anybody sees them.
+
+    records ──► main group, and groups that catch up ──► rows, dead letters ──► database ──► readers
+
+A replay after a restart reads the same records again: rows get the same numbers, and those that have been stored are
+not stored again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Condition, Thread
+from typing import TypeVar
+
+from spaseq.service.core.groups import Group
+from spaseq.service.core.history import Marks
+from spaseq.service.core.queries import Queries
+from spaseq.service.core.records import Accepted, Advanced, Deleted, Record, decoded
+from spaseq.service.core.state import State
+from spaseq.service.core.storing import Storing
+from spaseq.service.log.segmented import SegmentedLog
+
+READ_EVENTS_MAX = 20_000
+"""Events that are read before their rows are stored."""
+SNAPSHOT_RECORDS = 10_000
+"""Records after which a snapshot is due."""
+_T = TypeVar("_T")
+_logger = logging.getLogger("spaseq.service")
+
+
+class Matcher:
+    """Reads records on disk as `hand` gives them, in order.
+
+    state       what is declared, up to the last record that was read
+    snapshot    is called when one is due, between two records
+    failure     of the thread itself: nothing is read any more
+    """
+
+    def __init__(
+        self,
+        log: SegmentedLog,
+        state: State,
+        queries: Queries,
+        marks: Marks,
+        storing: Storing,
+        snapshot: Callable[[], None],
+    ) -> None:
+        self.state, self.queries, self.marks = state, queries, marks
+        self._log, self._storing, self._snapshot = log, storing, snapshot
+        self._waiting: deque[tuple[int, Record]] = deque()
+        self._events = 0
+        self._calls: deque[Callable[[], None]] = deque()
+        self._changed = Condition()
+        self._closed = False
+        self._saved = state.number
+        self.failure: Exception | None = None
+        self._thread = Thread(target=self._run, name="spaseq-matcher", daemon=True)
+
+    @property
+    def waiting(self) -> int:
+        """Events that have not been read."""
+        return self._events
+
+    def start(self) -> None:
+        """Begin to read what `hand` gives."""
+        self._thread.start()
+
+    def hand(self, number: int, record: Record) -> None:
+        """Give the next record that is on disk."""
+        with self._changed:
+            self._waiting.append((number, record))
+            self._events += record.count if isinstance(record, Accepted) else 0
+            self._changed.notify()
+
+    def call(self, function: Callable[[], _T]) -> Future[_T]:
+        """Let the thread that reads call a function between two records, when it has read all that was given."""
+        future: Future[_T] = Future()
+
+        def answered() -> None:
+            try:
+                future.set_result(function())
+            except Exception as error:
+                future.set_exception(error)
+
+        with self._changed:
+            self._calls.append(answered)
+            self._changed.notify()
+        return future
+
+    def recover(self, start: int) -> None:
+        """Read the records of the log from a number on, before the thread runs."""
+        for number, data in self._log.read(start):
+            self.hand(number, decoded(data))
+            if self._events >= READ_EVENTS_MAX or len(self._waiting) >= READ_EVENTS_MAX:
+                self._read(self._taken())
+        while self._waiting:
+            self._read(self._taken())
+
+    def close(self) -> None:
+        """Read what has been given, and end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while self._step():
+                pass
+        except Exception as error:  # a defect: what was accepted is safe in the log
+            _logger.exception("matching has ended")
+            self.failure = error
+
+    def _step(self) -> bool:
+        """Wait for work and do some of it; False at the end."""
+        with self._changed:
+            while not (self._waiting or self._calls or self._closed or self.queries.lagging):
+                self._changed.wait()
+            records = self._taken()
+            calls = [] if self._waiting else list(self._calls)
+            if calls:
+                self._calls.clear()
+            if self._closed and not (calls or records):
+                return False
+        self._read(records)
+        for call in calls:
+            call()
+        for group in self.queries.lagging:
+            self._catch_up(group)
+        if self.state.number >= self._saved + SNAPSHOT_RECORDS:
+            self.save()
+        return True
+
+    def save(self) -> None:
+        """Store a snapshot."""
+        self._snapshot()
+        self._saved = self.state.number
+
+    @property
+    def unsaved(self) -> bool:
+        """True if records have been read since the last snapshot."""
+        return self.state.number > self._saved
+
+    def _taken(self) -> list[tuple[int, Record]]:
+        """The next records, of a bounded number of events; those whose dead letters are stored apart from others."""
+        taken, events = list[tuple[int, Record]](), 0
+        while self._waiting and events < READ_EVENTS_MAX:
+            number, record = self._waiting.popleft()
+            taken.append((number, record))
+            count = record.count if isinstance(record, Accepted) else 0
+            self._events -= count
+            events += max(1, count)
+            if number == self._storing.read:
+                break
+        return taken
+
+    def _read(self, records: list[tuple[int, Record]]) -> None:
+        """Read consecutive records, and store their rows."""
+        part: list[Accepted | Advanced] = []
+        for number, record in records:
+            if isinstance(record, Accepted | Advanced):
+                part.append(record)
+                self.state.apply(number, record)
+                continue
+            self._read_events(part)
+            part = []
+            self._before(record)
+            self.state.apply(number, record)
+            self.queries.change(number, record, self.state)
+        self._read_events(part)
+        if records:
+            self.queries.main.number = records[-1][0]
+            self._storing.store_main(self.queries.main, self.queries.bound_letters())
+
+    def _before(self, record: Record) -> None:
+        """Store what is found, and forget a query before it is deleted."""
+        if isinstance(record, Deleted) and record.kind == "query" and record.name in self.state.queries:
+            for group in self.queries.groups:
+                self._storing.store(group, [])
+            self._storing.forget(self.state.queries[record.name].number)
+
+    def _read_events(self, records: list[Accepted | Advanced]) -> None:
+        if not records:
+            return
+        for record in records:
+            if isinstance(record, Accepted):
+                self._storing.letters += [*record.letters, *self.queries.late_letters(record)]
+        self.queries.read(self.queries.main, records)
+        self.marks.note(self.state.number, records[-1].at, self.queries.main.watermarks)
+
+    def _catch_up(self, group: Group) -> None:
+        """Let a group read some more of the log; one that has caught up joins the main group."""
+        part: list[Accepted | Advanced] = []
+        events, last = 0, group.number
+        for number, data in self._log.read(group.number + 1):
+            if number > self.queries.main.number or events >= READ_EVENTS_MAX:
+                break
+            last, record = number, decoded(data)
+            if isinstance(record, Accepted | Advanced):
+                part.append(record)
+                events += record.count if isinstance(record, Accepted) else 1
+                continue
+            self.queries.read(group, part)
+            part = []
+            self.queries.change_aside(group, number, record, self.state)
+        self.queries.read(group, part)
+        group.number = last
+        self._storing.store(group, self.queries.bound_letters())
+        self.queries.join(group)

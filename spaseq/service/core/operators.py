@@ -1,0 +1,58 @@
+"""Queries over knowledge bases become operators in the networks of groups; all groups share one dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kb.source import Source
+from sparql_gpm.dictionary import Dictionary
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import BatchOver, Setup
+from spaseq.outputs.dead_letters import DeadLetter
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.order.reorder import BEFORE_ALL
+from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
+
+
+class Operators:
+    """The dictionary, the knowledge bases and the planner of a service.
+
+    over    is entered while events are read
+    """
+
+    def __init__(self, knowledge: Mapping[str, Source]) -> None:
+        self.dictionary = Dictionary()
+        self._setup = Setup(knowledge, RunOptions(), self.dictionary)
+        self.over = BatchOver(self._setup.bases)
+
+    def network(self) -> Network:
+        """An empty network."""
+        return Network(self.dictionary, NEVER_LATE_NS, isolating=True)
+
+    def supply(self, iri: str, source: Source) -> None:
+        """Use a knowledge base for queries that are put into a group from now on."""
+        self._setup.supply(iri, source)
+
+    def add(self, group: Group, running: Running) -> None:
+        """Let a group read a query from now on; it knows how far the streams are."""
+        operator = self._setup.live_operator(running.meaning, running.max_runs)
+        running.reader = group.network.add(operator, running.take)
+        group.members[running.name] = running
+        for _, iri in running.meaning.streams:
+            if group.watermarks.get(iri, BEFORE_ALL) != BEFORE_ALL:
+                group.network.advance(iri, group.watermarks[iri])
+
+    def put_in(self, group: Group, running: Running, state: list[Any]) -> None:
+        """Let a group read a query that goes on from a state."""
+        operator = self._setup.operator(running.meaning, running.max_runs)
+        running.reader = group.network.add_restored(operator, running.take, state)
+        group.members[running.name] = running
+
+    def bound_letters(self) -> list[DeadLetter]:
+        """The dead letters of events over a bound since the last call."""
+        return self._setup.letters()
+
+    def close(self) -> None:
+        """Close the knowledge bases."""
+        self._setup.bases.close()

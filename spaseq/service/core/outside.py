@@ -1,0 +1,127 @@
+"""The core as sources and sinks see it, and they as the core does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from msgspec import UNSET, to_builtins
+
+from spaseq.errors import InputError
+from spaseq.service.connections.connections import Connections
+from spaseq.service.core.admission import Admission
+from spaseq.service.core.results import Results
+from spaseq.service.errors import Refused
+from spaseq.service.settings.queries import QueryChanges
+from spaseq.service.settings.sinks import SinkSettings
+from spaseq.service.settings.sources import SourceSettings
+from spaseq.service.settings.streams import StreamSettings
+from spaseq.service.sinks.feed import SinkPosition
+from spaseq.service.store.database import Database
+from spaseq.service.store.writes import store_delivered
+
+
+class Outside:
+    """Sources and sinks of what is declared. They are at work from `start` to `close`."""
+
+    def __init__(self, admission: Admission, results: Results, database: Database) -> None:
+        self._admission, self._results, self._database = admission, results, database
+        self._connections: Connections | None = None
+        self._following = Lock()
+
+    def start(self) -> None:
+        """Begin with all that is declared; what lacks a package or a secret is said to have failed."""
+        self._connections = Connections(self)
+        state = self._admission.durable
+        for name, stream in [*state.streams.items()]:
+            self._connections.put_source(name, stream.settings.source, lenient=True)
+        for name, query in [*state.queries.items()]:
+            self._connections.put_sinks(name, query.settings.sinks, lenient=True)
+
+    def close(self) -> None:
+        """End all."""
+        if self._connections is not None:
+            self._connections.close()
+
+    # --- for the core -----------------------------------------------------------------------------
+
+    def check_stream(self, name: str, settings: StreamSettings) -> None:
+        """Refused if the source cannot be made here."""
+        _check("source", lambda: Connections.check(name, settings.source))
+
+    def stream_changed(self, name: str) -> None:
+        """Follow what is declared now."""
+        with self._following:
+            stream = self._admission.durable.streams.get(name)
+            if self._connections is not None:
+                self._connections.put_source(name, None if stream is None else stream.settings.source, lenient=True)
+
+    def check_query(self, name: str, changes: QueryChanges) -> None:
+        """Refused if a sink cannot be made here; new sinks begin behind the rows that there are."""
+        if changes.sinks is UNSET:
+            return
+        sinks = changes.sinks
+        _check("sinks", lambda: Connections.check(name, sinks=sinks))
+        known = self._admission.durable.queries.get(name)
+        before = set() if known is None else {sink.key for sink in known.settings.sinks}
+        newest = 0 if known is None else self._results.newest_row(name)
+        for sink in sinks:
+            if sink.key not in before:
+                self.store_sink_position(name, sink.key, SinkPosition(newest))
+
+    def query_changed(self, name: str) -> None:
+        """Follow what is declared now."""
+        with self._following:
+            query = self._admission.durable.queries.get(name)
+            if self._connections is not None:
+                self._connections.put_sinks(name, () if query is None else query.settings.sinks, lenient=True)
+
+    def source(self, name: str, settings: SourceSettings) -> dict[str, Any]:
+        """A source as GET gives it: as written, with its state, and the reason if it is not running."""
+        state = {} if self._connections is None else self._connections.source(name)
+        return {**to_builtins(settings), **state}
+
+    def sinks(self, name: str, sinks: tuple[SinkSettings, ...]) -> list[dict[str, Any]]:
+        """Sinks as GET gives them: as written, with state, reason, and the number of the last row delivered."""
+        return [] if self._connections is None else self._connections.sinks(name, sinks)
+
+    # --- for sources and sinks --------------------------------------------------------------------
+
+    def accept_from(self, stream: str, body: bytes, body_format: str, position: bytes) -> object:
+        """See `connections.ends.Core`."""
+        return self._admission.accept(stream, body, body_format if body else "nquads", offset=position)
+
+    def source_position(self, stream: str) -> bytes:
+        """See `connections.ends.Core`."""
+        declared = self._admission.durable.streams.get(stream)
+        return b"" if declared is None else declared.progress.offset
+
+    def rows(self, name: str, after: int | None, limit: int) -> list[tuple[int, str]]:
+        """See `connections.ends.Core`."""
+        return self._results.rows(name, after, limit)
+
+    def newest_row(self, name: str) -> int:
+        """See `connections.ends.Core`."""
+        return self._results.newest_row(name)
+
+    def on_rows(self, name: str, notify: Callable[[], None]) -> Callable[[], None]:
+        """See `connections.ends.Core`."""
+        return self._results.follow(name, notify)
+
+    def sink_position(self, name: str, sink: str) -> SinkPosition:
+        """See `connections.ends.Core`."""
+        found = self._database.delivered(f"{name} {sink}")
+        return SinkPosition() if found is None else SinkPosition(*found)
+
+    def store_sink_position(self, name: str, sink: str, position: SinkPosition) -> None:
+        """See `connections.ends.Core`."""
+        with self._database.transaction() as write:
+            store_delivered(write, f"{name} {sink}", position.n, position.note)
+
+
+def _check(key: str, made: Callable[[], None]) -> None:
+    try:
+        made()
+    except InputError as error:
+        raise Refused(422, "Unusable value", f"{key}: {error.message}: {error.hint}") from error

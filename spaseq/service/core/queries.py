@@ -1,0 +1,224 @@
+"""The queries of the service: registered, replaced, paused and removed as the records of the log say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from kb.source import Source
+from sparql_gpm.columns import EventBatch
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.outputs.dead_letters import DeadLetter, late_letter
+from spaseq.runtime.state.packed_events import unpacked_events
+from spaseq.service.core.admission import SOURCE
+from spaseq.service.core.groups import Group, Running
+from spaseq.service.core.meanings import meaning_of, uses_knowledge
+from spaseq.service.core.moving import apart, caught_up, move_all
+from spaseq.service.core.operators import Operators
+from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
+from spaseq.service.core.state import State
+
+Past = Callable[[Sequence[TemporalQuery], Group], Iterator[list[Accepted | Advanced]]]
+"""The records from which the state of some queries can be rebuilt, up to the last one of the group, in pieces."""
+
+
+class Queries:
+    """All queries that read the log.
+
+    main        the group that follows the log
+    aside       groups whose queries are paused, or catch up
+    source      of a knowledge base, by its name in the state
+    past        of the log
+    """
+
+    def __init__(self, state: State, source: Callable[[State, str], Source], past: Past) -> None:
+        self._source, self._past = source, past
+        knowledge = {each.settings.iri: source(state, name) for name, each in state.knowledge.items()}
+        self.operators = Operators(knowledge)
+        self.main = Group(self.operators.network(), state.number)
+        self.aside: list[Group] = []
+
+    @property
+    def lagging(self) -> list[Group]:
+        """The groups that have more to read."""
+        return [group for group in self.aside if not group.pausing and group.number < self.main.number]
+
+    @property
+    def groups(self) -> list[Group]:
+        """All groups, the main one first."""
+        return [self.main, *self.aside]
+
+    def running(self, name: str) -> Running | None:
+        """A query by its name."""
+        found = (group.members.get(name) for group in self.groups)
+        return next((each for each in found if each is not None and not each.shadow), None)
+
+    def close(self) -> None:
+        """Close the knowledge bases."""
+        self.operators.close()
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def read(self, group: Group, records: Sequence[Accepted | Advanced]) -> None:
+        """Let a group read records that bring events and watermarks; a query that fails is stopped."""
+        if not records:
+            return
+        with self.operators.over:
+            group.read(records, self._on_time)
+        for name, reason in _failures(group).items():
+            group.members[name].error = reason
+        self.main.network.release_terms(beside=[each.network for each in self.aside])
+
+    def late_letters(self, record: Accepted) -> Iterator[DeadLetter]:
+        """The dead letters of the late events of a record."""
+        if not record.late or record.events is None:
+            return
+        events = unpacked_events(record.events, self.operators.dictionary)
+        for index in record.late:
+            yield late_letter(record.stream, record.iri, SOURCE, 0, events, index, self.operators.dictionary)
+
+    def bound_letters(self) -> list[DeadLetter]:
+        """The dead letters of events over a bound since the last call."""
+        return self.operators.bound_letters()
+
+    def _on_time(self, record: Accepted) -> EventBatch:
+        assert record.events is not None
+        events = unpacked_events(record.events, self.operators.dictionary)
+        if not record.late:
+            return events
+        kept = np.ones(len(events), dtype=np.bool_)
+        kept[list(record.late)] = False
+        return events.take(np.flatnonzero(kept))
+
+    # --- changes ----------------------------------------------------------------------------------
+
+    def change(self, number: int, record: Record, state: State) -> None:
+        """Carry out a change of what is declared, for the main group; `state` has it already."""
+        self.main.number = number
+        match record:
+            case QueryPut(name, _, _, since) if since != "kept" and not self._waits(record):
+                self._put(self.main, record, number, state.queries[name].number)
+            case Paused(name, _, True):
+                self._pause(name)
+            case Paused(name, _, False):
+                self._resume(name)
+            case Deleted("query", name):
+                self._remove(name)
+            case KnowledgePut(name):
+                self.operators.supply(state.knowledge[name].settings.iri, self._source(state, name))
+                self._use(self.main, state.knowledge[name].settings.iri)
+            case _:
+                pass
+
+    def change_aside(self, group: Group, number: int, record: Record, state: State) -> None:
+        """Carry out a change that a group which catches up has reached; `state` is that of the main group."""
+        group.number = number
+        match record:
+            case QueryPut(name, _, _, since) if since != "kept" and name in state.queries:
+                known, made = group.members.get(name), state.queries[name].number
+                if number > known.put if known is not None else made <= number and self._follows(group, record):
+                    self._put(group, record, number, made)
+            case KnowledgePut(_, _, settings):
+                self._use(group, settings.iri)
+            case _:
+                pass
+
+    def join(self, group: Group) -> None:
+        """Let a group that has caught up go on with the main group, unless a producer of it lags behind."""
+        if caught_up(group, self.main):
+            move_all(self.operators, group, self.main)
+            self.aside.remove(group)
+
+    def _put(self, group: Group, record: QueryPut, number: int, made: int) -> None:
+        """Make or replace a query in a group."""
+        known = group.members.get(record.name)
+        text, max_runs = record.settings.text, record.settings.max_runs
+        meaning = meaning_of(record.name, text)
+        rows, shadow = (0, False) if known is None else (known.rows, known.shadow)
+        running = Running(record.name, made, number, meaning, text, max_runs, rows, shadow=shadow)
+        if known is not None:
+            running.found = known.found
+            group.network.remove(known.reader, keep_readers=True)
+        if record.since == "window":
+            self._rebuild(group, running)
+        else:
+            self.operators.add(group, running)
+
+    def _rebuild(self, group: Group, running: Running) -> None:
+        """Let a group read a query whose state comes from the log; what it found there is not reported."""
+        again = Group(self.operators.network(), 0)
+        for each in [*group.upstream([running]), running]:
+            self.operators.add(again, Running(each.name, 0, 0, each.meaning, each.text, each.max_runs, shadow=True))
+        for records in self._past([each.meaning for each in again.members.values()], group):
+            with self.operators.over:
+                again.read(records, self._on_time)
+        running.error = _failures(again).get(running.name, "")
+        self.operators.put_in(group, running, again.network.state_of(again.members[running.name].reader))
+        for each in again.members.values():
+            again.network.remove(each.reader, keep_readers=True)
+
+    def _waits(self, record: QueryPut) -> bool:
+        """True if a change concerns a group that is behind: it is carried out when that has reached it."""
+        return any(record.name in group.members or self._follows(group, record) for group in self.aside)
+
+    def _follows(self, group: Group, record: QueryPut) -> bool:
+        """True if a query that runs nowhere reads a stream which a query of the group makes."""
+        if self.running(record.name) is not None:
+            return False
+        read = {iri for _, iri in meaning_of(record.name, record.settings.text).streams}
+        return any(each.meaning.register in read for each in group.members.values() if not each.shadow)
+
+    def _pause(self, name: str) -> None:
+        """Put a query aside, with those that read its stream."""
+        group = self._group_of(name)
+        if not group.pausing:
+            group = self._apart(group, name)
+        group.pausing.add(name)
+
+    def _apart(self, group: Group, name: str) -> Group:
+        """A group of its own with a query of another and those that read its stream."""
+        other = apart(self.operators, group, group.downstream(group.members[name]))
+        self.aside.append(other)
+        return other
+
+    def _resume(self, name: str) -> None:
+        """Let a query catch up; those beside it that are paused themselves stay so, with their readers."""
+        group = self._group_of(name)
+        group.pausing.discard(name)
+        while group.pausing:
+            paused = next(iter(group.pausing))
+            other = self._apart(group, paused)
+            other.pausing = group.pausing & other.members.keys()
+            group.pausing -= other.pausing
+
+    def _remove(self, name: str) -> None:
+        running = self.running(name)
+        if running is None:
+            return
+        group = self._group_of(name)
+        group.network.remove(running.reader, keep_readers=True)
+        del group.members[name]
+        group.pausing.discard(name)
+        if group is not self.main and group.only_shadows:
+            self.aside.remove(group)
+
+    def _use(self, group: Group, iri: str) -> None:
+        """Let the queries of a group that may ask a knowledge base go on with the one that was supplied last."""
+        for running in list(group.members.values()):
+            if uses_knowledge(running.meaning, iri) and not running.error:
+                kept = group.network.state_of(running.reader)
+                group.network.remove(running.reader, keep_readers=True)
+                self.operators.put_in(group, running, kept)
+
+    def _group_of(self, name: str) -> Group:
+        return next(each for each in self.groups if name in each.members and not each.members[name].shadow)
+
+
+def _failures(group: Group) -> dict[str, str]:
+    """The reasons of the queries that have been stopped since the last call, by name."""
+    found = {}
+    for name, reason in group.network.take_stopped().items():
+        hint = getattr(reason, "hint", "")
+        found[name] = ": ".join(filter(None, (str(reason) or type(reason).__name__, hint)))
+    return found

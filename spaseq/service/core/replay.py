@@ -1,0 +1,76 @@
+"""A run of queries over a period of the log, as if it were a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from kb.source import Source
+from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import BatchOver, Setup
+from spaseq.outputs.row_table import Rows
+from spaseq.outputs.rows import to_json
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.state.packed_events import unpacked_events
+from spaseq.service.core.groups import NEVER_LATE_NS
+from spaseq.service.core.records import Accepted, Advanced, decoded
+from spaseq.service.log.segmented import SegmentedLog
+
+
+class Replay:
+    """A run over the log; it holds what a live run would.
+
+    meanings    a query after those that make the streams which it reads
+    """
+
+    def __init__(self, meanings: Sequence[TemporalQuery], knowledge: Mapping[str, Source]) -> None:
+        self._dictionary = Dictionary()
+        self._setup = Setup(knowledge, RunOptions(), self._dictionary)
+        self._network = Network(self._dictionary, NEVER_LATE_NS)
+        self._found: list[Rows] = []
+        for meaning in meanings:
+            is_wanted = meaning is meanings[-1]
+            self._network.add(self._setup.operator(meaning), self._found.append if is_wanted else _ignored)
+
+    def lines(self, log: SegmentedLog, start: int, begin: int, end: int) -> Iterator[str]:
+        """The rows in the events with `begin` ≤ time < `end`, as NDJSON; the log is read from `start` on."""
+        over = BatchOver(self._setup.bases)
+        reached = dict.fromkeys(self._network.streams, False)
+        try:
+            for _, data in log.read(max(start, log.first)):
+                record = decoded(data)
+                if not isinstance(record, Accepted | Advanced) or record.iri not in reached:
+                    continue
+                with over:
+                    self._read(record, begin, end)
+                yield from self._lines()
+                reached[record.iri] = record.watermark >= end
+                if all(reached.values()):
+                    break
+            with over:
+                self._network.finish()
+            yield from self._lines()
+        finally:
+            self._setup.bases.close()
+
+    def _read(self, record: Accepted | Advanced, begin: int, end: int) -> None:
+        if isinstance(record, Accepted) and record.events is not None:
+            events = unpacked_events(record.events, self._dictionary)
+            kept = (events.times >= begin) & (events.times < end)
+            kept[list(record.late)] = False
+            self._network.push(record.iri, events.take(np.flatnonzero(kept)))
+            self._network.release_terms()
+        self._network.advance(record.iri, min(record.watermark, end))
+
+    def _lines(self) -> Iterator[str]:
+        found = list(self._found)
+        self._found.clear()
+        for rows in found:
+            yield from map(to_json, rows)
+
+
+def _ignored(rows: Rows) -> None:
+    """The rows of a query whose stream is read by another one."""

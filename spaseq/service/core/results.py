@@ -1,0 +1,83 @@
+"""Rows and dead letters that are on disk, and those who wait for more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from threading import Lock
+
+from sparql_gpm.terms import XSD, Literal
+from sparql_gpm.times import parse_time
+from spaseq.outputs.trig import named_graph
+from spaseq.service.errors import Refused
+from spaseq.service.store.database import Database
+
+
+class Results:
+    """The rows of all queries.
+
+    number_of   a query, by its name; Refused for one that is not there
+    """
+
+    def __init__(self, database: Database, number_of: Callable[[str], int]) -> None:
+        self._database, self._number_of = database, number_of
+        self._told: dict[str, list[Callable[[], None]]] = {}
+        self._telling = Lock()
+
+    def rows(self, name: str, after: int | None, limit: int) -> list[tuple[int, str]]:
+        """Rows by number, each with its line of NDJSON; Refused if the one after `after` is no longer kept."""
+        number = self._number_of(name)
+        oldest = self._database.oldest_row(number)
+        if after is not None and after + 1 < oldest:
+            detail = f"the rows before {oldest} are past retention"
+            raise Refused(410, "Gone", detail, members={"oldest": oldest})
+        return self._database.rows(number, oldest - 1 if after is None else after, limit)
+
+    def newest_row(self, name: str) -> int:
+        """The number of the newest row; 0: there was none."""
+        return self._database.newest_row(self._number_of(name))
+
+    def trig_rows(self, name: str, after: int | None, limit: int) -> str:
+        """The rows of a CONSTRUCT query as TriG."""
+        parts = []
+        for _, line in self.rows(name, after, limit):
+            row = json.loads(line)
+            if "graph" not in row:
+                detail = f"'{name}' is no CONSTRUCT query: ask for application/x-ndjson"
+                raise Refused(406, "Not acceptable", detail)
+            parts.append(named_graph(row["graph"], time_of(row["time"]), row["triples"]))
+        return "".join(parts)
+
+    def dead_letters(self, after: int, limit: int) -> list[str]:
+        """Dead letters by number, each a line of NDJSON."""
+        return [text for _, text in self._database.letters(after, limit)]
+
+    def follow(self, name: str, notify: Callable[[], None]) -> Callable[[], None]:
+        """Let a function know of rows that are on disk, or of the end of the query; the result ends that."""
+        with self._telling:
+            self._told.setdefault(name, []).append(notify)
+
+        def end() -> None:
+            with self._telling:
+                told = self._told.get(name, [])
+                if notify in told:
+                    told.remove(notify)
+                if not told:
+                    self._told.pop(name, None)
+
+        return end
+
+    def tell(self, names: set[str]) -> None:
+        """Let those know who follow some queries."""
+        with self._telling:
+            told = [notify for name in names for notify in self._told.get(name, ())]
+        for notify in told:
+            notify()
+
+
+def time_of(text: str) -> int:
+    """The time of an xsd:dateTime, in nanoseconds; Refused for another text."""
+    try:
+        return parse_time(Literal(text, XSD + "dateTime"))
+    except ValueError as error:
+        raise Refused(422, "Unusable value", f"'{text:.60}' is no time: {error}") from error

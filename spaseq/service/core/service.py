@@ -1,0 +1,296 @@
+"""The service: everything that can be asked of it, apart from HTTP.
+
+    accept, put, pause … ──► Admission ──► log ──► Matcher ──► database ──► rows, dead letters
+
+Methods may be called from any thread and wait until what they say is on disk. They raise Refused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from spaseq.errors import InputError
+from spaseq.service.core.admission import Admission, durable
+from spaseq.service.core.clock import Clock, SystemClock
+from spaseq.service.core.declarations import Declarations
+from spaseq.service.core.history import Marks
+from spaseq.service.core.matcher import Matcher
+from spaseq.service.core.meanings import derived_streams, meanings, with_producers
+from spaseq.service.core.outside import Outside
+from spaseq.service.core.overview import Overview
+from spaseq.service.core.queries import Queries
+from spaseq.service.core.records import Record, decoded
+from spaseq.service.core.replay import Replay
+from spaseq.service.core.results import Results, time_of
+from spaseq.service.core.saved_groups import restore_groups
+from spaseq.service.core.snapshots import Saved, load
+from spaseq.service.core.storing import Storing
+from spaseq.service.core.ticker import Ticker
+from spaseq.service.core.upkeep import Upkeep
+from spaseq.service.errors import Refused
+from spaseq.service.log.files import DiskFolder, Files
+from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.settings.configuration import Configuration, Limits
+from spaseq.service.settings.knowledge import KnowledgeSettings
+from spaseq.service.settings.queries import QueryChanges
+from spaseq.service.settings.streams import StreamSettings
+from spaseq.service.store.database import Database
+
+
+class Service:
+    """A service over a data folder; `open` makes one."""
+
+    def __init__(self, data: Path, limits: Limits, clock: Clock, files: Files) -> None:
+        self._lock = _locked(data)
+        self._database = Database(data / "service.sqlite")
+        self._log = SegmentedLog(files)
+        saved = load(self._database.snapshot())
+        self._admission = Admission(
+            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._database.next_boot()
+        )
+        self._declarations = Declarations(self._admission, data / "kb", clock)
+        upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
+        self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of)
+        if saved.groups:
+            restore_groups(self._queries, saved.groups)
+        self._overview = Overview(self._admission, self._declarations, self._queries, self._database)
+        self._results = Results(self._database, self._overview.number)
+        self._outside = Outside(self._admission, self._results, self._database)
+        self._overview.outside = self._outside
+        storing = Storing(self._database, clock, self._results.tell)
+        self._marks = Marks(saved.marks)
+        state = saved.state.copy()
+        self._matcher = upkeep.matcher = Matcher(self._log, state, self._queries, self._marks, storing, upkeep.save)
+        self._ticker = Ticker(self._admission, self._declarations, self._matcher, clock)
+        self._recover(saved)
+
+    @staticmethod
+    def open(data: Path, limits: Limits, clock: Clock | None = None, files: Files | None = None) -> Service:
+        """The service of a data folder, as it was, at work; InputError if another one has the folder."""
+        data.mkdir(parents=True, exist_ok=True)
+        service = Service(data, limits, clock or SystemClock(), files or DiskFolder(data / "log"))
+        service._matcher.start()
+        service._ticker.start()
+        service._outside.start()
+        return service
+
+    def declare(self, configuration: Configuration, wins: bool) -> None:
+        """Declare what is not there yet and has not been changed or deleted since; all of it if the file `wins`."""
+        known = self._admission.durable.known
+        for name, stream in configuration.streams.items():
+            if wins or f"stream {name}" not in known:
+                self.put_stream(name, stream)
+        for name, kb in configuration.kb.items():
+            if wins or f"kb {name}" not in known:
+                self.put_kb(name, kb)
+        for name, query in configuration.queries.items():
+            if wins or f"query {name}" not in known:
+                self.put_query(
+                    name, QueryChanges(query.text, query.max_runs, query.retention, query.sinks, query.since)
+                )
+
+    # --- streams ----------------------------------------------------------------------------------
+
+    def put_stream(self, name: str, settings: StreamSettings) -> bool:
+        """Make or change a stream; True if it is new."""
+        self._outside.check_stream(name, settings)
+        is_new = _changed(self._declarations.put_stream(name, settings))
+        self._outside.stream_changed(name)
+        return is_new
+
+    def streams(self) -> list[dict[str, Any]]:
+        """All streams, the derived ones among them."""
+        return self._overview.streams()
+
+    def stream(self, name: str) -> dict[str, Any]:
+        """A stream, with its counters."""
+        return self._overview.stream(name)
+
+    def delete_stream(self, name: str) -> None:
+        """Delete a stream that nobody reads."""
+        durable(self._declarations.delete_stream(name))
+        self._outside.stream_changed(name)
+
+    def accept(
+        self, stream: str, body: bytes, format: str, idempotency_key: str | None = None, ce_id: str | None = None
+    ) -> dict[str, Any]:
+        """Take the events of a body; the answer, once they are on disk."""
+        self._check_pushed(stream)
+        return self._admission.accept(stream, body, format, idempotency_key, ce_id)
+
+    def advance(self, stream: str, time: str) -> None:
+        """No event before this time will come on the stream."""
+        self._check_pushed(stream)
+        self._admission.advance(stream, time_of(time))
+
+    # --- knowledge bases --------------------------------------------------------------------------
+
+    def put_kb(self, name: str, settings: KnowledgeSettings) -> bool:
+        """Make or change a knowledge base; True if it is new."""
+        return _changed(self._declarations.put_kb(name, settings))
+
+    def kbs(self) -> list[dict[str, Any]]:
+        """All knowledge bases."""
+        return self._overview.kbs()
+
+    def kb(self, name: str) -> dict[str, Any]:
+        """A knowledge base."""
+        return self._overview.kb(name)
+
+    def delete_kb(self, name: str) -> None:
+        """Delete a knowledge base that no query uses."""
+        durable(self._declarations.delete_kb(name))
+
+    # --- queries ----------------------------------------------------------------------------------
+
+    def put_query(self, name: str, changes: QueryChanges) -> bool:
+        """Make or change a query; True if it is new."""
+        self._outside.check_query(name, changes)
+        is_new = _changed(self._declarations.put_query(name, changes))
+        self._outside.query_changed(name)
+        return is_new
+
+    def queries(self) -> list[dict[str, Any]]:
+        """All queries."""
+        return self._overview.queries()
+
+    def query(self, name: str) -> dict[str, Any]:
+        """A query, with its counters."""
+        return self._overview.query(name)
+
+    def delete_query(self, name: str) -> None:
+        """Delete a query whose stream nobody reads; those who follow its rows are told."""
+        durable(self._declarations.delete_query(name))
+        self._outside.query_changed(name)
+        self._results.tell({name})
+
+    def pause(self, name: str) -> None:
+        """Pause a query: it keeps its state and its place in the log."""
+        if (future := self._declarations.pause(name, True)) is not None:
+            durable(future)
+
+    def resume(self, name: str) -> None:
+        """Let a paused query read what came meanwhile, and go on."""
+        if (future := self._declarations.pause(name, False)) is not None:
+            durable(future)
+
+    def validate(self, text: str) -> dict[str, Any]:
+        """The problems and the warnings of a text."""
+        return self._declarations.validated(text)
+
+    def explain(self, name: str) -> dict[str, Any]:
+        """The JSON of `spaseq explain`."""
+        return self._overview.explain(name)
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def rows(self, name: str, after: int | None, limit: int) -> list[tuple[int, str]]:
+        """Rows by number, each with its line of NDJSON; Refused if the one after `after` is no longer kept."""
+        return self._results.rows(name, after, limit)
+
+    def newest_row(self, name: str) -> int:
+        """The number of the newest row that is on disk; 0: there was none."""
+        return self._results.newest_row(name)
+
+    def on_rows(self, name: str, notify: Callable[[], None]) -> Callable[[], None]:
+        """Let a function know of rows that are on disk, or of the end of the query; the result ends that."""
+        return self._results.follow(name, notify)
+
+    def trig_rows(self, name: str, after: int | None, limit: int) -> str:
+        """The rows of a CONSTRUCT query as TriG."""
+        return self._results.trig_rows(name, after, limit)
+
+    def replay(self, name: str, start: str, end: str) -> Iterator[str]:
+        """The rows of a query in the events of a period, as if they were a file."""
+        begin, stop = time_of(start), time_of(end)
+        if begin > stop:
+            raise Refused(422, "Unusable value", f"from: {start:.60} is later than {end:.60}")
+        self._overview.number(name)
+        known = meanings(self._admission.durable.copy())
+        wanted = with_producers(list(known.values()), known[name])
+        read = {iri for meaning in wanted for _, iri in meaning.streams}
+        iris = [each.settings.iri for each in self._admission.durable.streams.values() if each.settings.iri in read]
+        return Replay(wanted, self._overview.sources()).lines(self._log, self._marks.start(iris, begin), begin, stop)
+
+    def dead_letters(self, after: int, limit: int) -> list[str]:
+        """Dead letters by number, each a line of NDJSON."""
+        return self._results.dead_letters(after, limit)
+
+    # --- state ------------------------------------------------------------------------------------
+
+    def snapshot(self) -> None:
+        """Store the state, and delete what is no longer needed of the log."""
+        self._matcher.call(self._matcher.save).result()
+
+    def settled(self) -> None:
+        """Wait until all that was accepted has been read, and its rows are on disk."""
+        while self._matcher.call(lambda: bool(self._queries.lagging)).result():
+            pass
+
+    def counters(self) -> Mapping[str, float]:
+        """Numbers for metrics."""
+        return {
+            "waiting_events": self._matcher.waiting,
+            "log_bytes": self._log.size,
+            "log_records": self._log.next - 1,
+            "dead_letters": self._database.newest_letter(),
+            "queries_behind": len(self._queries.aside),
+        }
+
+    def close(self) -> None:
+        """Store the state, and end."""
+        self._outside.close()
+        self._ticker.close()
+        self._admission.close()
+        if self._matcher.failure is None:
+            self.snapshot()
+        self._matcher.close()
+        self._queries.close()
+        self._log.close()
+        self._database.close()
+        os.close(self._lock)
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _hand(self, number: int, record: Record) -> None:
+        self._matcher.hand(number, record)
+
+    def _waiting(self) -> int:
+        return self._matcher.waiting
+
+    def _recover(self, saved: Saved) -> None:
+        """Remember what was remembered, and read the log from the snapshot on."""
+        for memory in saved.memories:
+            self._admission.restore(memory.stream, memory.restored(), memory.answers)
+        for number, data in self._log.read(saved.state.number + 1):
+            self._admission.replay(number, decoded(data))
+        self._admission.recovered()
+        self._matcher.recover(saved.state.number + 1)
+
+    def _check_pushed(self, stream: str) -> None:
+        """Refused for a stream that a query makes."""
+        if stream in derived_streams(self._admission.durable):
+            raise Refused(409, "Conflict", f"query '{stream}' makes this stream: nothing can be pushed to it")
+
+
+def _changed(made: tuple[bool, Future[int] | None]) -> bool:
+    is_new, future = made
+    if future is not None:
+        durable(future)
+    return is_new
+
+
+def _locked(data: Path) -> int:
+    """The open lock of a data folder; InputError if another service holds it."""
+    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise InputError(f"another service uses the data folder {data}", hint="give another one with --data") from error
+    return lock

@@ -1,0 +1,155 @@
+"""The declarations, and the progress of each stream: a function of the records of the log.
+
+The service has three of them, each at another place in the log: what has been decided, what is on disk, and what the
+queries have read.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import msgspec
+from msgspec.structs import replace
+
+from spaseq.runtime.order.reorder import BEFORE_ALL
+from spaseq.service.core.records import (
+    Accepted,
+    Advanced,
+    Deleted,
+    KnowledgePut,
+    Paused,
+    QueryPut,
+    Record,
+    StreamPut,
+)
+from spaseq.service.settings.knowledge import KnowledgeSettings
+from spaseq.service.settings.queries import QuerySettings
+from spaseq.service.settings.streams import StreamSettings
+
+
+class Progress(msgspec.Struct):
+    """The progress of a stream.
+
+    events, late        accepted; the late ones are events, too
+    position            of the last accepted event, from 1; 0 for none
+    unnamed             events without a graph IRI
+    largest, watermark  in nanoseconds since the epoch
+    at                  when the last event was accepted
+    silence             nanoseconds without an event since then, as far as they moved the watermark
+    offset              the position of its source
+    """
+
+    events: int = 0
+    late: int = 0
+    malformed: int = 0
+    duplicates: int = 0
+    position: int = 0
+    unnamed: int = 0
+    largest: int = BEFORE_ALL
+    watermark: int = BEFORE_ALL
+    at: int = 0
+    silence: int = 0
+    offset: bytes = b""
+
+    def accept(self, record: Accepted) -> None:
+        """Take over a body."""
+        self.events += record.count
+        self.late += len(record.late)
+        self.malformed += len(record.letters)
+        self.duplicates += record.duplicates
+        self.position = record.first + record.count - 1
+        self.unnamed, self.largest, self.watermark = record.unnamed, record.largest, record.watermark
+        self.offset = record.offset or self.offset
+        if record.count:
+            self.at, self.silence = record.at, 0
+
+    def advance(self, record: Advanced) -> None:
+        """Take over a watermark."""
+        self.watermark = max(self.watermark, record.watermark)
+        self.silence = max(self.silence, record.silence)
+
+
+class DeclaredStream(msgspec.Struct, frozen=True):
+    """A stream, the texts of the files that it names, by path, and its progress."""
+
+    settings: StreamSettings
+    files: dict[str, str]
+    progress: Progress
+
+
+class DeclaredKnowledge(msgspec.Struct, frozen=True):
+    """A knowledge base, and the name of the copy of its file, if it has one."""
+
+    settings: KnowledgeSettings
+    copy: str
+
+
+class DeclaredQuery(msgspec.Struct, frozen=True):
+    """A query.
+
+    number  of the record that made it: rows are numbered anew for another one of the same name
+    put     number of the record with its present text
+    """
+
+    settings: QuerySettings
+    number: int
+    put: int
+    paused: bool = False
+
+
+class State(msgspec.Struct):
+    """All that is declared, by name, up to a record of the log.
+
+    known   kind and name of all that was ever declared: a configuration does not bring back what was deleted
+    """
+
+    number: int = 0
+    streams: dict[str, DeclaredStream] = msgspec.field(default_factory=dict)
+    knowledge: dict[str, DeclaredKnowledge] = msgspec.field(default_factory=dict)
+    queries: dict[str, DeclaredQuery] = msgspec.field(default_factory=dict)
+    known: set[str] = msgspec.field(default_factory=set)
+
+    def apply(self, number: int, record: Record) -> None:
+        """Take over the next record."""
+        self.number = number
+        match record:
+            case Accepted():
+                self.streams[record.stream].progress.accept(record)
+            case Advanced():
+                self.streams[record.stream].progress.advance(record)
+            case StreamPut(name, _, settings, files):
+                known = self.streams.get(name)
+                progress = Progress() if known is None else known.progress
+                self.streams[name] = DeclaredStream(settings, files, progress)
+                self.known.add(f"stream {name}")
+            case KnowledgePut(name, _, settings, copied):
+                self.knowledge[name] = DeclaredKnowledge(settings, copied)
+                self.known.add(f"kb {name}")
+            case QueryPut(name, _, settings, since):
+                self._put(name, settings, number, since == "kept")
+            case Deleted(kind, name):
+                self._delete(kind, name)
+            case Paused(name, _, paused):
+                self.queries[name] = replace(self.queries[name], paused=paused)
+
+    def copy(self) -> State:
+        """The same, apart from it."""
+        streams = {name: replace(each, progress=copy(each.progress)) for name, each in self.streams.items()}
+        return State(self.number, streams, dict(self.knowledge), dict(self.queries), set(self.known))
+
+    def _put(self, name: str, settings: QuerySettings, number: int, kept: bool) -> None:
+        known = self.queries.get(name)
+        self.known.add(f"query {name}")
+        if known is None:
+            self.queries[name] = DeclaredQuery(settings, number, number)
+        else:
+            self.queries[name] = replace(known, settings=settings, put=known.put if kept else number)
+
+    def _delete(self, kind: str, name: str) -> None:
+        match kind:
+            case "stream":
+                self.streams.pop(name, None)
+            case "kb":
+                self.knowledge.pop(name, None)
+            case _:
+                self.queries.pop(name, None)

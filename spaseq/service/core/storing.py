@@ -1,0 +1,143 @@
+"""Rows and dead letters get their numbers, and are stored."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from spaseq.outputs.dead_letters import DeadLetter
+from spaseq.outputs.row_table import Rows
+from spaseq.outputs.rows import to_json
+from spaseq.service.core.clock import Clock
+from spaseq.service.core.groups import Group, Running
+from spaseq.service.store.database import Database
+from spaseq.service.store.writes import Letter, Row, forget_query, store_failure, store_letters, store_rows
+
+STORE_AGAIN_S = 1.0
+"""Pause before a transaction that failed is tried again: a full disk may have room then."""
+_logger = logging.getLogger("spaseq.service")
+
+
+class Storing:
+    """The way into the database.
+
+    letters     that have been found and are not stored yet
+    read        the number of the last record whose dead letters are stored
+    on_stored   is called with the names of queries whose rows are on disk now
+    """
+
+    def __init__(self, database: Database, clock: Clock, on_stored: Callable[[set[str]], None]) -> None:
+        self._database, self._clock, self._on_stored = database, clock, on_stored
+        self.letters: list[DeadLetter] = []
+        self.read = database.meta("read", 0)
+        self._newest_letter = database.newest_letter()
+        self._failures = database.failures()
+        self._stored: dict[int, int] = {}
+
+    def store_main(self, group: Group, more: Sequence[DeadLetter]) -> None:
+        """Store what the main group has found, and the dead letters of the records that it has read.
+
+        Those of records that had been read before a restart are there already.
+        """
+        letters = [*self.letters, *more] if group.number > self.read else []
+        self.letters.clear()
+        self.store(group, letters, max(self.read, group.number))
+
+    def store(self, group: Group, letters: Sequence[DeadLetter], read: int | None = None) -> None:
+        """Store what a group has found, in one transaction, however often it takes."""
+        now = self._clock.wall()
+        rows, newest, names = self._rows(group, now)
+        failed = self._failed(group)
+        if rows or letters or failed:
+            self.read = self.read if read is None else read
+            self._transact(rows, newest, failed, self._numbered(letters, now))
+        if names:
+            self._on_stored(names)
+
+    def forget(self, query: int) -> None:
+        """Delete what is stored of a query."""
+        self._failures.pop(query, None)
+        self._stored.pop(query, None)
+        self._again(lambda write: forget_query(write, query))
+
+    def _rows(self, group: Group, now: int) -> tuple[list[Row], dict[int, int], set[str]]:
+        rows: list[Row] = []
+        newest: dict[int, int] = {}
+        names: set[str] = set()
+        for running, found in group.take_found():
+            last, stored = self._last_of(running), self._stored_of(running.number)
+            for text in _texts(found):
+                if last is not None and running.rows >= last:
+                    break
+                running.rows += 1
+                if running.rows > stored:
+                    rows.append((running.number, running.rows, now, f'{{"n": {running.rows}, {text[1:]}'))
+            if running.rows > stored:
+                newest[running.number] = self._stored[running.number] = running.rows
+                names.add(running.name)
+        return rows, newest, names
+
+    def _stored_of(self, query: int) -> int:
+        """The number of the last row of a query that is in the database."""
+        if query not in self._stored:
+            self._stored[query] = self._database.newest_row(query)
+        return self._stored[query]
+
+    def _last_of(self, running: Running) -> int | None:
+        """The number of the last row of a query that failed before a restart, with the same text."""
+        failure = self._failures.get(running.number)
+        return failure[1] if failure is not None and failure[0] > running.put else None
+
+    def _failed(self, group: Group) -> list[tuple[int, int, int, str]]:
+        """The queries that have failed; one that did before a restart fails at the same record again."""
+        found = []
+        for running in group.members.values():
+            number, _, error = self._failures.get(running.number, (0, 0, ""))
+            if running.shadow or (running.error and running.put < number):
+                continue
+            if running.error:
+                found.append((running.number, group.number, running.rows, running.error))
+                self._failures[running.number] = group.number, running.rows, running.error
+            elif running.put < number <= group.number:
+                running.error = error
+                running.reader.stop()
+        return found
+
+    def _numbered(self, letters: Sequence[DeadLetter], now: int) -> list[Letter]:
+        numbered = []
+        for letter in letters:
+            self._newest_letter += 1
+            n = self._newest_letter
+            numbered.append((n, now, f'{{"n": {n}, {letter.to_json()[1:].rstrip()}'))
+        return numbered
+
+    def _transact(
+        self,
+        rows: Sequence[Row],
+        newest: dict[int, int],
+        failed: Sequence[tuple[int, int, int, str]],
+        letters: Sequence[Letter],
+    ) -> None:
+        def written(write: sqlite3.Connection) -> None:
+            store_rows(write, rows, newest)
+            for failure in failed:
+                store_failure(write, *failure)
+            store_letters(write, letters, self.read)
+
+        self._again(written)
+
+    def _again(self, written: Callable[[sqlite3.Connection], None]) -> None:
+        while True:
+            try:
+                with self._database.transaction() as write:
+                    written(write)
+                return
+            except sqlite3.Error as error:
+                _logger.error("rows cannot be stored: %s; trying again", error)
+                time.sleep(STORE_AGAIN_S)
+
+
+def _texts(rows: Rows) -> Iterator[str]:
+    return map(to_json, rows)

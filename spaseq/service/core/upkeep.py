@@ -1,0 +1,83 @@
+"""Snapshots and retention: the disk holds what recovery, windows and users need, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.service.core.admission import Admission
+from spaseq.service.core.clock import Clock
+from spaseq.service.core.groups import Group
+from spaseq.service.core.history import past, retained_bytes, retained_start, window_start
+from spaseq.service.core.matcher import Matcher
+from spaseq.service.core.meanings import meanings, with_producers
+from spaseq.service.core.records import Accepted, Advanced
+from spaseq.service.core.saved_groups import saved_groups
+from spaseq.service.core.snapshots import VERSION, Memory, Saved, save
+from spaseq.service.core.state import State
+from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.store.database import Database
+from spaseq.service.store.writes import forget_letters, forget_rows, store_snapshot
+
+DEAD_LETTERS_MAX = 1_000_000
+"""Dead letters that are kept."""
+
+
+class Upkeep:
+    """Work between two records, by the thread that reads.
+
+    copies  the folder with the copies of knowledge bases
+    """
+
+    def __init__(self, log: SegmentedLog, database: Database, admission: Admission, clock: Clock, copies: Path) -> None:
+        self._log, self._database, self._admission = log, database, admission
+        self._clock, self._copies = clock, copies
+        self.matcher: Matcher
+
+    def save(self) -> None:
+        """Store a snapshot, delete rows past retention, and the part of the log that nobody needs."""
+        state = self.matcher.state
+        memories = [
+            Memory.of(name, *self._admission.remembered(name, each.progress.position))
+            for name, each in state.streams.items()
+            if self._admission.knows(name)
+        ]
+        groups, marks = saved_groups(self.matcher.queries), self.matcher.marks.saved(self._log.first)
+        body = save(Saved(VERSION, state, groups, memories, marks))
+        now = self._clock.wall()
+        with self._database.transaction() as write:
+            store_snapshot(write, state.number, body)
+            for query in state.queries.values():
+                age = query.settings.retention_age_ns
+                before = None if age is None else now - age
+                forget_rows(write, query.number, query.settings.retention_rows, before)
+            forget_letters(write, DEAD_LETTERS_MAX)
+        self._trim(state, now)
+        self._forget_copies(state)
+
+    def past_of(self, some: Sequence[TemporalQuery], group: Group) -> Iterator[list[Accepted | Advanced]]:
+        """The records from which queries, which read each other's streams or none, get the state that a group needs."""
+        start = window_start(some, self.matcher.marks, group.watermarks)
+        return past(self._log, start, group.number)
+
+    def _trim(self, state: State, now: int) -> None:
+        """Delete the segments that no window, no query that is behind, and no retention needs."""
+        marks, known, watermarks = self.matcher.marks, list(meanings(state).values()), _watermarks(state)
+        needed = [state.number + 1, *(group.number + 1 for group in self.matcher.queries.aside)]
+        needed += [window_start(with_producers(known, each), marks, watermarks) for each in known]
+        settings = [each.settings for each in state.streams.values()]
+        retained = retained_start(marks, settings, now)
+        self._log.trim(min(needed), retained, retained_bytes(settings))
+
+    def _forget_copies(self, state: State) -> None:
+        """Delete the copies of knowledge bases that are not used any more."""
+        with self._admission.deciding:
+            used = {each.copy for one in (state, self._admission.decided) for each in one.knowledge.values()}
+            for path in self._copies.iterdir():
+                if path.name not in used and path.suffix != ".part":
+                    path.unlink(missing_ok=True)
+
+
+def _watermarks(state: State) -> dict[str, int]:
+    return {each.settings.iri: each.progress.watermark for each in state.streams.values()}

@@ -1,0 +1,1 @@
+"""The database beside the log: numbered rows, dead letters, snapshots."""

@@ -84,6 +84,13 @@ def last_start(text: bytes) -> int:
     return 0
 
 
+def ends_apart(before: bytes, after: bytes) -> bool:
+    """True if N-Quads certainly end with another graph than others begin with."""
+    last = _graph_of(before[before.rstrip().rfind(b"\n") + 1 :])
+    first = _graph_of(after.lstrip().split(b"\n", 1)[0])
+    return last is not None and first is not None and last != first
+
+
 def next_start(stream: ByteStream) -> int:
     """Bytes from a place inside a line to the next event of an N-Quads input, or to its end; reads block by block."""
     text = b""

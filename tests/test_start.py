@@ -37,6 +37,7 @@ ELSEWHERE = {
     "pushed events": {"spaseq.engine.live"},
     "a text that was not seen before": {"rdflib", "lark", "pyparsing", "spaseq.lang.parse", "sparql_gpm.parse"},
     "Spark": {"pyspark", "pyarrow", "pandas"},
+    "the service": {"starlette", "uvicorn", "anyio", "prometheus_client", "spaseq.service", "spaseq.cli.serve"},
 }
 """Where they are needed."""
 

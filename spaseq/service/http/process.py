@@ -1,0 +1,83 @@
+"""The process of a service, from its arguments to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from spaseq.errors import InputError
+from spaseq.service.core.service import Service
+from spaseq.service.errors import Refused
+from spaseq.service.http.hosts import HostPolicy, is_loopback
+from spaseq.service.http.logs import begin_logging
+from spaseq.service.http.server import Server, address_of, listening
+from spaseq.service.http.state import AppState
+from spaseq.service.http.tokens import Tokens
+from spaseq.service.settings.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of `spaseq serve`.
+
+    wins    what the configuration declares replaces what HTTP has changed or deleted
+    """
+
+    configuration: Configuration
+    data: Path
+    host: str
+    port: int
+    wins: bool
+
+    def opened(self) -> Service:
+        """The service, recovered, with what the configuration declares; raises InputError."""
+        service = Service.open(self.data, self.configuration.limits)
+        try:
+            for key, part in _parts(self.configuration):
+                _declare(service, key, part, self.wins)
+        except BaseException:
+            service.close()
+            raise
+        return service
+
+
+def _parts(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
+    """Each declaration of a configuration with its key: streams, knowledge bases, then the queries that use them."""
+    for name, stream in configuration.streams.items():
+        yield f"streams.{name}", Configuration(streams={name: stream})
+    for name, knowledge in configuration.kb.items():
+        yield f"kb.{name}", Configuration(kb={name: knowledge})
+    for name, query in configuration.queries.items():
+        yield f"queries.{name}", Configuration(queries={name: query})
+
+
+def _declare(service: Service, key: str, part: Configuration, wins: bool) -> None:
+    """Raises InputError with the key for what the service refuses."""
+    try:
+        service.declare(part, wins)
+    except Refused as refused:
+        places = [
+            f"{each.line}:{each.column}: {each.severity}[{each.code}]: {each.message}" for each in refused.problems
+        ]
+        raise InputError("\n  ".join([f"the configuration: {key}: {refused.detail}", *places])) from refused
+
+
+def serve(arguments: Arguments) -> None:
+    """Serve until a signal; raises InputError for what cannot be used, RunError for a port that is taken."""
+    declared = arguments.configuration
+    if declared.auth is None and not is_loopback(arguments.host):
+        hint = "declare tokens in the table [auth] of the configuration, or listen at 127.0.0.1"
+        raise InputError(f"others can reach {arguments.host}, and the configuration has no tokens", hint=hint)
+    tokens, hosts = Tokens.of(declared.auth), HostPolicy.of(arguments.host, declared.web)
+    with listening(arguments.host, arguments.port) as listener:
+        begin_logging()
+        state = AppState(declared.limits, tokens, hosts)
+        server = Server(state, arguments.opened, address_of(arguments.host, listener.getsockname()[1]))
+        try:
+            server.run(sockets=[listener])
+        finally:
+            if state.service is not None:
+                state.service.close()
+    if server.failure is not None:
+        raise server.failure

@@ -1,0 +1,108 @@
+"""Requests about queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from spaseq.service.errors import Refused
+from spaseq.service.http.answers import lines_response
+from spaseq.service.http.media import JSON, NDJSON, QUERY_TEXT
+from spaseq.service.http.problem import unprocessable
+from spaseq.service.http.requests import (
+    document_in,
+    document_of,
+    json_response,
+    name_in,
+    no_content,
+    parsed_json,
+    put_response,
+    text_in,
+)  # fmt: skip
+from spaseq.service.http.state import AppState
+from spaseq.service.settings.queries import QueryChanges
+
+_TEXT_TYPES = (QUERY_TEXT, "text/plain")
+
+
+class Replay(Struct, frozen=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
+    """The time of the retained events that are read again: from ≤ time < to."""
+
+    start: str
+    end: str
+
+
+async def all_queries(state: AppState, request: Request) -> Response:
+    """All queries."""
+    return json_response(await state.read(state.core.queries))
+
+
+async def query(state: AppState, request: Request) -> Response:
+    """A query: its text, state and counters."""
+    return json_response(await state.read(state.core.query, name_in(request)))
+
+
+async def put_query(state: AppState, request: Request) -> Response:
+    """Register a query, or replace it; what is not named stays."""
+    name = name_in(request)
+    media, text = await text_in(request, state, (*_TEXT_TYPES, JSON))
+    given = parsed_json(text) if media == JSON else {"text": text}
+    changes = document_of(_with_since(given, request), QueryChanges)
+    created = await state.change(state.core.put_query, name, changes)
+    return put_response(created, f"/v1/queries/{name}", await state.read(state.core.query, name))
+
+
+async def delete_query(state: AppState, request: Request) -> Response:
+    """Forget a query and its rows."""
+    await state.change(state.core.delete_query, name_in(request))
+    return no_content()
+
+
+async def pause(state: AppState, request: Request) -> Response:
+    """Let a query rest; it keeps its state and its position in the log."""
+    await state.change(state.core.pause, name_in(request))
+    return no_content()
+
+
+async def resume(state: AppState, request: Request) -> Response:
+    """Let a query go on with what came meanwhile."""
+    await state.change(state.core.resume, name_in(request))
+    return no_content()
+
+
+async def validate(state: AppState, request: Request) -> Response:
+    """The problems of a text, which is not registered."""
+    _, text = await text_in(request, state, _TEXT_TYPES)
+    return json_response(await state.read(state.core.validate, text))
+
+
+async def explain(state: AppState, request: Request) -> Response:
+    """The meaning of a query and how it is run, with the runs that are kept now."""
+    return json_response(await state.read(state.core.explain, name_in(request)))
+
+
+async def replay(state: AppState, request: Request) -> Response:
+    """The rows that the query finds in the retained events of a time."""
+    name, core = name_in(request), state.core
+    asked = await document_in(request, state, Replay)
+    rows = await state.read(core.replay, name, asked.start, asked.end)
+    return await lines_response(state, rows, NDJSON)
+
+
+async def not_yet(state: AppState, request: Request) -> Response:
+    """Refuse what this version has not; raises Refused (501)."""
+    name_in(request)
+    raise Refused(501, "Not in this version", "the service gives no reasons yet; 'explain' shows runs and edges")
+
+
+def _with_since(given: Any, request: Request) -> Any:
+    """The document with `since` of the query string; raises Refused (422) where the two differ."""
+    since = request.query_params.get("since")
+    if since is None or not isinstance(given, dict):
+        return given
+    if given.get("since", since) != since:
+        raise unprocessable("since: the address and the body differ")
+    return {**given, "since": since}

@@ -1,0 +1,56 @@
+"""The core, called in worker threads: it blocks, and the server must not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+from spaseq.service.http.problem import later
+
+if TYPE_CHECKING:
+    from spaseq.service.core.service import Service
+
+PUSHES_MAX = 64
+"""Bodies of events in the core at a time: those that wait together for the disk share one commit."""
+READS_MAX = 16
+CHANGES_MAX = 4
+"""Requests in worker threads at a time that read, and that change streams and queries; the others wait."""
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class Workers:
+    """The core and the threads that call it; `service` is None while it recovers."""
+
+    def __init__(self) -> None:
+        self.service: Service | None = None
+        self._pushes, self._reads, self._changes = map(CapacityLimiter, (PUSHES_MAX, READS_MAX, CHANGES_MAX))
+
+    @property
+    def core(self) -> Service:
+        """The service; raises Refused (503) while it recovers."""
+        self.check_ready()
+        assert self.service is not None
+        return self.service
+
+    def check_ready(self) -> None:
+        """Raises Refused (503) while the service recovers."""
+        if self.service is None:
+            raise later("the service reads its log: ask again")
+
+    async def push(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
+        """The answer of a call that accepts events."""
+        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._pushes)
+
+    async def read(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
+        """The answer of a call that reads."""
+        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._reads)
+
+    async def change(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
+        """The answer of a call that changes what is declared."""
+        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._changes)

@@ -1,0 +1,97 @@
+"""A server over a core in memory, in a thread of this process, on a port of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from spaseq.service.http.hosts import HostPolicy
+from spaseq.service.http.server import Server, address_of, listening
+from spaseq.service.http.state import AppState
+from spaseq.service.http.tokens import Tokens
+from spaseq.service.settings.configuration import Configuration
+from tests.service.http.memory_core import MemoryCore
+
+LOCAL = "127.0.0.1"
+STREAM = {"iri": "urn:s"}
+TURTLE = {"Content-Type": "text/turtle"}
+QUERY = "SELECT ?s WITHIN 1 HOUR FROM STREAM S <urn:s> WHERE { SEQ(A) DEFINE GPM A ON S { ?s <urn:a> ?a } }"
+
+
+@dataclass
+class RunningServer:
+    """A running server, what it answers from, and a client."""
+
+    core: MemoryCore
+    state: AppState
+    port: int
+    client: httpx2.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = httpx2.Client(base_url=address_of(LOCAL, self.port), timeout=20, trust_env=False)
+
+    def connected(self) -> socket.socket:
+        """A bare connection."""
+        return socket.create_connection((LOCAL, self.port), timeout=20)
+
+    def said(self, request: bytes) -> bytes:
+        """The bytes that come back for the bytes of a request, until the connection is closed."""
+        with self.connected() as connection:
+            connection.sendall(request)
+            return received(connection)
+
+
+@contextmanager
+def served(
+    configuration: Configuration | None = None, opened: Callable[[MemoryCore], Any] | None = None
+) -> Iterator[RunningServer]:
+    """A server; `opened` is called while it opens its core."""
+    declared, core = configuration or Configuration(), MemoryCore()
+    with listening(LOCAL, 0) as listener:
+        port = listener.getsockname()[1]
+        limits, hosts = declared.limits, HostPolicy.of(LOCAL, declared.web)
+        state = AppState(limits, Tokens.of(declared.auth), hosts)
+
+        def open_core() -> Any:
+            if opened is not None:
+                opened(core)
+            return core
+
+        server = Server(state, open_core, address_of(LOCAL, port))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        running = RunningServer(core, state, port)
+        try:
+            waited(lambda: server.started and (opened is not None or state.service is not None))
+            yield running
+        finally:
+            running.client.close()
+            server.should_exit = True
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def received(connection: socket.socket) -> bytes:
+    """All bytes until the other side closes."""
+    parts = []
+    try:
+        while part := connection.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def waited(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait until a condition holds; fails if it does not."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.005)

@@ -13,7 +13,7 @@ BENCH ?=
 PYTEST ?=
 FUZZ ?=
 
-.PHONY: demo test thorough fuzz lint format bench clean
+.PHONY: demo serve-demo test thorough fuzz lint format bench clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -22,6 +22,9 @@ demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/spaseq run examples/smart_grid/query.rq \
 	    --stream S1=$(GRID)/power.nq --stream S2=$(GRID)/weather.nq --stream S3=$(GRID)/storage.nq \
 	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
+
+serve-demo: $(TOOLS)  ## the same query as a service, with a generator that pushes for ever
+	@$(BIN)/python examples/smart_grid/live.py --out out/live
 
 test: export PYTHONHASHSEED = 0
 test: $(TOOLS)  ## every test, on the same examples each time

@@ -83,6 +83,14 @@ def test_the_smart_grid_finds_houses_that_could_change_to_solar_power(grid: Path
     assert_same_rows(run_grid("query.rq", grid), expected, 18, house="H94", fr1="21", fr2="14", oname="Inês")
 
 
+def test_a_live_smart_grid_finds_rows_and_ends(tmp_path: Path) -> None:
+    command = [sys.executable, str(EXAMPLES / "smart_grid" / "live.py"), "--out", str(tmp_path / "live"), "--port", "0"]
+    done = subprocess.run([*command, "--events", "2000"], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "/v1/queries/cheap/matches" in done.stdout
+    assert int(done.stdout.splitlines()[-1].split()[0]) > 0
+
+
 def test_a_smart_grid_partitioned_by_location_ignores_what_happens_elsewhere(grid: Path) -> None:
     patterns = (is_expensive_fuel, is_good_weather, is_solar_offer)
     relevant = [event for event in grid_events(grid) if any(matches(event) for matches in patterns)]

@@ -12,8 +12,9 @@ SEED ?= 1
 BENCH ?=
 PYTEST ?=
 FUZZ ?=
+KILLS ?= 1000
 
-.PHONY: demo serve-demo test thorough fuzz lint format bench clean
+.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -43,6 +44,9 @@ thorough: $(TOOLS)  ## an hour of new examples of every property, pairs, fuzzed 
 	$(BIN)/python -m tests.spark.spark_cases
 	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
 	$(BIN)/python -m pytest tests/spark/long_cluster.py
+
+crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer
+	$(BIN)/python -m tests.service.crashes --kills $(KILLS) --seed $(SEED)
 
 fuzz: $(TOOLS)  ## mutated inputs without end; FUZZ="--inputs 1000000 --seed 7" for so many
 	$(BIN)/python -m tests.fuzz $(FUZZ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from spaseq.cli import main
 from tests.spark.packages import ROOT, packages
 
 IMAGE = ROOT / "docker" / "Dockerfile"
+SERVICE = ROOT / "docker" / "serve.Dockerfile"
+UNIT = ROOT / "docker" / "spaseq.service"
 ENTRY = ROOT / "docker" / "entrypoint.sh"
 LINTER = Path(sys.executable).with_name("hadolint")
 EXECUTOR = {
@@ -22,9 +28,9 @@ EXECUTOR = {
 }  # fmt: skip
 
 
-def instructions() -> list[str]:
-    """The instructions of the file, each in one line."""
-    text = re.sub(r"^#.*\n", "", IMAGE.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", " ")
+def instructions(image: Path) -> list[str]:
+    """The instructions of a file, each in one line."""
+    text = re.sub(r"^#.*\n", "", image.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", " ")
     return [line for line in text.splitlines() if line.strip()]
 
 
@@ -40,17 +46,28 @@ def started(folder: Path, *arguments: str, **settings: str) -> list[str]:
     return command
 
 
-def test_every_instruction_is_known_and_every_copied_file_is_there() -> None:
+@pytest.mark.parametrize(("image", "user"), [(IMAGE, "185"), (SERVICE, "7373")], ids=["Spark", "service"])
+def test_every_instruction_is_known_and_every_copied_file_is_there(image: Path, user: str) -> None:
     known = {"ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "ENTRYPOINT"}
-    words = [line.split() for line in instructions()]
+    words = [line.split() for line in instructions(image)]
     assert {each[0] for each in words} == known
     copied = [part for each in words if each[0] == "COPY" and "--from=build" not in each for part in each[1:-1]]
     copied = [part for part in copied if not part.startswith("--")]
     assert set(packages()) < set(copied)
     assert [part for part in copied if not (ROOT / part).exists()] == []
     sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    assert sent == set(copied)
-    assert words[-2] == ["USER", "185"]
+    assert sent >= set(copied)
+    assert words[-2] == ["USER", user]
+
+
+def test_the_unit_and_the_image_start_a_service_with_options_that_it_has() -> None:
+    (unit,) = (line for line in UNIT.read_text().splitlines() if line.startswith("ExecStart="))
+    (entry,) = (line for line in instructions(SERVICE) if line.startswith("ENTRYPOINT"))
+    for command in (unit.split()[1:], json.loads(entry.removeprefix("ENTRYPOINT "))[1:]):
+        assert command[0] == "serve"
+        main.make_context("spaseq", ["serve", *command[1:], "--help"], resilient_parsing=True)
+        known = {option for each in main.commands["serve"].params for option in each.opts}
+        assert {word for word in command if word.startswith("--")} <= known
 
 
 def test_an_executor_is_started_with_its_settings(tmp_path: Path) -> None:
@@ -75,8 +92,9 @@ def test_a_driver_is_started_in_client_mode_and_anything_else_as_it_is(tmp_path:
 
 if LINTER.exists():
 
-    def test_the_linter_has_nothing_to_say() -> None:
-        done = subprocess.run([str(LINTER), str(IMAGE)], capture_output=True, text=True, cwd=ROOT)
+    @pytest.mark.parametrize("image", [IMAGE, SERVICE], ids=["Spark", "service"])
+    def test_the_linter_has_nothing_to_say(image: Path) -> None:
+        done = subprocess.run([str(LINTER), str(image)], capture_output=True, text=True, cwd=ROOT)
         assert done.returncode == 0, done.stdout
 
 

@@ -31,6 +31,7 @@ from spaseq.errors import InputError
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import InputFile
 from spaseq.inputs.tables import sources
+from spaseq.inputs.tables.arrow_rows import ArrowRows
 from spaseq.inputs.tables.options import TableOptions
 from spaseq.inputs.tables.slots import encoded
 from spaseq.inputs.tables.template import parse_template
@@ -217,6 +218,17 @@ def test_a_table_without_a_template_is_a_wrong_argument() -> None:
     )
     with pytest.raises(InputError, match="is a table without a template"):
         spaseq.run(query, streams={"S1": pa.table({"v": [1]})})
+
+
+def test_a_list_that_is_null_gives_no_triple_whatever_cells_it_has() -> None:
+    lists = pa.ListArray.from_arrays([0, 2, 4, 5], ["x", "y", "z", "z", "w"], mask=pa.array([False, True, False]))
+    cells = ArrowRows(pa.record_batch({"tags": lists}), np.arange(3)).cells(("tags",))
+    assert cells.rows is not None
+    assert [(row, cells.lexicals[code]) for row, code in zip(cells.rows, cells.codes, strict=True)] == [
+        (0, "x"),
+        (0, "y"),
+        (2, "w"),
+    ]
 
 
 def test_fields_and_lists_give_a_triple_for_each(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ class ArrowRows:
         rows: Ids | None = None
         while rest or _is_list(array.type):
             if _is_list(array.type):
-                parents = as_ids(np.asarray(pc.list_parent_indices(array)))
+                lengths = np.asarray(pc.fill_null(pc.list_value_length(array), 0))  # lists that are null may have cells
+                parents = np.repeat(np.arange(len(array), dtype=np.int64), lengths)
                 rows = parents if rows is None else rows[parents]
                 array = pc.list_flatten(array)
                 owner = owner or path[: len(path) - len(rest)]

@@ -39,6 +39,7 @@ def run_restored(
     reader: Query | None = None,
     later: bool = False,
     few: int | None = None,
+    built: object = None,
 ) -> list[Row]:
     """The rows of one query over events pushed one by one, then those of the query that reads its stream.
 

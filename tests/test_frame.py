@@ -24,7 +24,7 @@ def text_of(name: str) -> str:
 
 
 def makefile_targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", text_of("Makefile"), re.MULTILINE))
 
 
 def requirement_names() -> list[str]:
@@ -39,7 +39,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", OWN_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
-    named = re.findall(r"(?:^|`)make ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(named) <= makefile_targets()
 
 

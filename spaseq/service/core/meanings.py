@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from spaseq.algebra.build import build
@@ -53,15 +53,24 @@ def uses_knowledge(meaning: TemporalQuery, iri: str) -> bool:
     return iri in meaning.knowledge or iri in endpoints_of(meaning)
 
 
-def with_producers(known: Sequence[TemporalQuery], wanted: TemporalQuery) -> list[TemporalQuery]:
-    """The queries whose streams a query reads, directly or not, producers first, and the query itself."""
-    found = {wanted.name: wanted}
-    while True:
-        read = {iri for meaning in found.values() for iri in _read(meaning)}
-        more = {each.name: each for each in known if each.register in read and each.name not in found}
-        if not more:
-            return list(found.values())
-        found = more | found
+def producers(state: State) -> dict[str, TemporalQuery]:
+    """The queries that make streams, by the IRI of the stream."""
+    return {each.register: each for each in meanings(state).values() if each.register is not None}
+
+
+def with_producers(made: Mapping[str, TemporalQuery], wanted: TemporalQuery) -> list[TemporalQuery]:
+    """The queries whose streams a query reads, directly or not, producers first, and the query itself.
+
+    made    as `producers` gives them
+    """
+    found: dict[str, TemporalQuery] = {}
+    waiting = [wanted]
+    while waiting:
+        meaning = waiting.pop()
+        found.pop(meaning.name, None)  # it stands before all that read it
+        found[meaning.name] = meaning
+        waiting += [made[iri] for iri in _read(meaning) if iri in made]
+    return list(found.values())[::-1]
 
 
 def problems_of(state: State, text: str, name: str) -> tuple[TemporalQuery | None, list[Problem]]:

@@ -20,7 +20,7 @@ from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.history import Marks
 from spaseq.service.core.matcher import Matcher
-from spaseq.service.core.meanings import derived_streams, meanings, with_producers
+from spaseq.service.core.meanings import declared_meaning, producers, with_producers
 from spaseq.service.core.outside import Outside
 from spaseq.service.core.overview import Overview
 from spaseq.service.core.queries import Queries
@@ -211,8 +211,8 @@ class Service:
         if begin > stop:
             raise Refused(422, "Unusable value", f"from: {start:.60} is later than {end:.60}")
         self._overview.number(name)
-        known = meanings(self._admission.durable.copy())
-        wanted = with_producers(list(known.values()), known[name])
+        state = self._admission.durable.copy()
+        wanted = with_producers(producers(state), declared_meaning(state, name))
         read = {iri for meaning in wanted for _, iri in meaning.streams}
         iris = [each.settings.iri for each in self._admission.durable.streams.values() if each.settings.iri in read]
         return Replay(wanted, self._overview.sources()).lines(self._log, self._marks.start(iris, begin), begin, stop)
@@ -274,7 +274,8 @@ class Service:
 
     def _check_pushed(self, stream: str) -> None:
         """Refused for a stream that a query makes."""
-        if stream in derived_streams(self._admission.durable):
+        state = self._admission.durable
+        if stream in state.queries and declared_meaning(state, stream).register is not None:
             raise Refused(409, "Conflict", f"query '{stream}' makes this stream: nothing can be pushed to it")
 
 

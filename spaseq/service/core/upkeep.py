@@ -11,7 +11,7 @@ from spaseq.service.core.clock import Clock
 from spaseq.service.core.groups import Group
 from spaseq.service.core.history import past, retained_bytes, retained_start, window_start
 from spaseq.service.core.matcher import Matcher
-from spaseq.service.core.meanings import meanings, with_producers
+from spaseq.service.core.meanings import meanings, producers, with_producers
 from spaseq.service.core.records import Accepted, Advanced
 from spaseq.service.core.saved_groups import saved_groups
 from spaseq.service.core.snapshots import VERSION, Memory, Saved, save
@@ -63,9 +63,9 @@ class Upkeep:
 
     def _trim(self, state: State, now: int) -> None:
         """Delete the segments that no window, no query that is behind, and no retention needs."""
-        marks, known, watermarks = self.matcher.marks, list(meanings(state).values()), _watermarks(state)
+        marks, made, watermarks = self.matcher.marks, producers(state), _watermarks(state)
         needed = [state.number + 1, *(group.number + 1 for group in self.matcher.queries.aside)]
-        needed += [window_start(with_producers(known, each), marks, watermarks) for each in known]
+        needed += [window_start(with_producers(made, each), marks, watermarks) for each in meanings(state).values()]
         settings = [each.settings for each in state.streams.values()]
         retained = retained_start(marks, settings, now)
         self._log.trim(min(needed), retained, retained_bytes(settings))

@@ -209,6 +209,8 @@ def test_a_stream_that_a_query_makes_is_read_and_not_pushed_to(running: Running)
     running.put("reads", reads)
     running.push(event("e1", 0), event("e2", 10, "b", "x"), event("e3", 20, "c"))
     assert running.values("reads", "v") == ["x"]
+    again = running.service.replay("reads", "2023-11-14T22:13:20Z", "2023-11-14T22:20:00Z")
+    assert [json.loads(line)["bindings"]["v"]["value"] for line in again] == ["x"]
     with pytest.raises(Refused) as refused:
         running.service.delete_query("made")
     assert refused.value.members == {"queries": ["reads"]}

@@ -175,6 +175,8 @@ class Matcher:
         if records:
             self.queries.main.number = records[-1][0]
             self._storing.store_main(self.queries.main, self.queries.bound_letters())
+            for group in self.queries.aside:  # what its queries found before they were put aside
+                self._storing.store(group, [])
 
     def _before(self, record: Record) -> None:
         """Store what is found, and forget a query before it is deleted."""

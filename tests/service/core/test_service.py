@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -223,3 +224,17 @@ def test_the_queue_refuses_what_has_not_been_read_and_says_when_to_ask_again(run
     with pytest.raises(Refused) as refused:
         running.push(*(event(f"e{number}", number) for number in range(1001)))
     assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+
+
+def test_rows_that_were_found_just_before_a_pause_are_on_disk_before_the_next_snapshot(running: Running) -> None:
+    running.put("pair", PAIR)
+    service = running.service
+    service._matcher.close()  # what follows is read at once
+    running.push(event("e1", 0), event("e2", 10, "b"), event("e3", 20))
+    service.pause("pair")
+    service._matcher._read(service._matcher._taken())
+    service._matcher.save()
+    assert [n for n, _ in service.rows("pair", 0, 10)] == [1]
+    service._matcher._closed = False
+    service._matcher._thread = Thread(target=service._matcher._run)
+    service._matcher.start()

@@ -81,18 +81,6 @@ class PaneCells(QueuedCells):
         where = position + len(events) - 1 if self._shape.in_events else int(events.times[-1])
         return FoundColumns([*found, *self._closed(where)])
 
-    def passed(self, time: int) -> FoundColumns:
-        """All that is closed once no event at or before `time` will come."""
-        return FoundColumns([] if self._shape.in_events else self._closed(time + 1))
-
-    def finish(self) -> FoundColumns:
-        """All that is left."""
-        return FoundColumns(self._closed(LAST))
-
-    def live_ids(self) -> list[Ids]:
-        """The ids in keys and among the extremes."""
-        return [] if self.idle else [self._cells.keys[: self._slots].ravel(), *self._reader.live_ids()]
-
     def open_cells(self) -> list[tuple[int, Key, Cell]]:
         """The cell of every open window and key as exact values."""
         if self.idle:

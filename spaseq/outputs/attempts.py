@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
-from spaseq.outputs.explanation_html import text_as_html
+from spaseq.outputs.explanation_html import Explanation
 from spaseq.outputs.explanations import Terms, terms_dict, terms_text
 from spaseq.outputs.rows import StepEvents
 
@@ -79,7 +78,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Explanation):
     """The reasons why there is no match with some events and bindings.
 
     matches     the number of rows that there are; then there are no attempts
@@ -99,17 +98,6 @@ class WhyNot:
             "matches": self.matches,
             "attempts": [attempt.to_dict() for attempt in self.attempts],
         }
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    def to_html(self) -> str:
-        """The text as nested lists of HTML."""
-        return text_as_html(str(self))
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
     def __str__(self) -> str:
         return "\n".join(_lines(self)) + "\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparql_gpm.terms import Term, to_ntriples
-from spaseq.outputs.explanation_html import text_as_html
+from spaseq.outputs.explanation_html import Explanation
 from spaseq.outputs.rows import term_json, time_text
 
 _TRIPLES_MAX = 20
@@ -53,7 +53,7 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(Explanation):
     """The reasons of a match.
 
     match       the number of the row, from 1
@@ -81,17 +81,6 @@ class Why:
                 {"step": each.step, "from": time_text(each.start), "to": time_text(each.end)} for each in self.absent
             ],
         }
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    def to_html(self) -> str:
-        """The text as nested lists of HTML."""
-        return text_as_html(str(self))
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
     def __str__(self) -> str:
         return "\n".join(_why(self)) + "\n"

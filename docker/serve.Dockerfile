@@ -3,7 +3,7 @@
 #   docker build -f docker/serve.Dockerfile -t registry.example/spaseq:0.1.0 .
 #   docker run -p 127.0.0.1:7373:7373 -v spaseq:/var/lib/spaseq -v ./spaseq.toml:/etc/spaseq/spaseq.toml:ro …
 #
-# docs/service.md says what the configuration needs where others reach the port: tokens.
+# docs/how-to/service.md says what the configuration needs where others reach the port: tokens.
 ARG PYTHON_VERSION=3.12
 
 FROM python:${PYTHON_VERSION}-slim-bookworm AS build

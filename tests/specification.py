@@ -1,4 +1,4 @@
-"""The sections of docs/specification.md, and the references to them."""
+"""The sections of docs/reference/specification.md, and the references to them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "specification.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "specification.md"
 SEMANTICS = ("1", "3")
 """The sections that worked cases show; Section 2 has those of tests/golden/errors, and Section 4 is about programs."""
 

@@ -45,7 +45,7 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 
 def test_the_readme_leads_to_the_page_about_security_and_that_to_the_table_of_limits() -> None:
     assert "](SECURITY.md)" in text_of("README.md")
-    assert "](docs/limits.md)" in text_of("SECURITY.md")
+    assert "](docs/reference/limits.md)" in text_of("SECURITY.md")
 
 
 def test_the_readme_begins_with_the_two_commands() -> None:

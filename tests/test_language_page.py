@@ -1,4 +1,4 @@
-"""The tables of docs/language.md are what the engine gives: every row is run, by every evaluator that applies.
+"""The tables of the page about the language are what the engine gives, by every evaluator that applies.
 
 An event is written `A1=5@p`: at second 1 there is `[] a :A ; :v 5 ; :at :p`; value and place may be left out.
 """
@@ -14,7 +14,7 @@ import pytest
 import spaseq
 from spaseq.errors import SPAseqError
 
-PAGE = (Path(__file__).parent.parent / "docs" / "language.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
 EVALUATORS = ("auto", "nfa", "cea", "lazy", "tree")
 EVENT = re.compile(r"([A-Z])(\d+)(?:=(\d+))?(?:@(\w+))?$")
 CLAUSES = "PREFIX : <http://x/> SELECT {selector}* WITHIN {window} {partition}FROM STREAM S <http://x/s> "

@@ -1,4 +1,4 @@
-"""docs/specification.md: its numbering, the references to it, and its grammar's keywords."""
+"""docs/reference/specification.md: its numbering, the references to it, and its grammar's keywords."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PAGES = (
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
-    "docs/*.md",
+    "docs/**/*.md",
     "*/README.md",
     "*/*/README.md",
     "*/*/*/README.md",

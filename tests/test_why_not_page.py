@@ -1,4 +1,4 @@
-"""The examples of docs/why-not.md: one for each cause, with the answer that is printed."""
+"""The examples of docs/how-to/why-not.md: one for each cause, with the answer that is printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from spaseq.cli import main
 
-PAGE = (Path(__file__).parents[1] / "docs/why-not.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs/how-to/why-not.md").read_text(encoding="utf-8")
 SECTION = re.compile(
     r"^## (?P<cause>\S+)\n\n[^`]*(?:`[^`]+`[^`]*)*```sparql\n(?P<query>.*?)```\n\n```trig\n(?P<events>.*?)```\n\n"
     r"```console\n\$ spaseq (?P<command>[^\n]*)\n(?P<answer>.*?)```",

@@ -1,7 +1,7 @@
 """The codes of all errors and warnings about the text of a query.
 
 A code is never given a second meaning: a new problem gets a new code, that of a problem which is gone stays unused.
-docs/errors.md has the cause and the cure of each.
+docs/reference/errors.md has the cause and the cure of each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every code occurs in a golden report, has a meaning of its own, and stands in docs/errors.md."""
+"""Every code occurs in a golden report, has a meaning of its own, and stands in docs/reference/errors.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_code_occurs_in_a_golden_report_with_its_severity() -> None:
 
 
 def test_the_reference_page_has_cause_and_cure_of_every_code() -> None:
-    entries = ENTRY.findall((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"))
+    entries = ENTRY.findall((ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8"))
     titles = [(code, " ".join(title.split())) for code, title, _, _ in entries]
     assert titles == [(code.code, code.title[0].upper() + code.title[1:]) for code in Code]
     assert all(cause.strip() and cure.strip() for _, _, cause, cure in entries)

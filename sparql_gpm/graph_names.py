@@ -7,6 +7,7 @@ from itertools import chain
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arrays.columns import Ids, in_ranges
 
@@ -37,15 +38,18 @@ class GraphNames(Sequence[str]):
         for start, stop in zip(self._starts.tolist(), self._stops.tolist(), strict=True):
             yield text[start:stop]
 
+    @staticmethod
+    def between(text: NDArray[np.uint8], starts: Ids, stops: Ids) -> GraphNames:
+        """The names at starts[i]:stops[i] of a longer text, apart from it."""
+        lengths = stops - starts
+        ends = np.cumsum(lengths)
+        return GraphNames(text[in_ranges(starts, lengths)].tobytes(), ends - lengths, ends)
+
     def _compact(self) -> GraphNames:
         """The same with hardly any text outside of names."""
-        lengths = self._stops - self._starts
-        used = int(lengths.sum())
-        if len(self._text) <= _UNUSED_FACTOR * used:
+        if len(self._text) <= _UNUSED_FACTOR * int((self._stops - self._starts).sum()):
             return self
-        stops = np.cumsum(lengths)
-        of_byte = in_ranges(self._starts, lengths)
-        return GraphNames(np.frombuffer(self._text, dtype=np.uint8)[of_byte].tobytes(), stops - lengths, stops)
+        return GraphNames.between(np.frombuffer(self._text, dtype=np.uint8), self._starts, self._stops)
 
     @staticmethod
     def of(names: Sequence[str]) -> GraphNames | None:

@@ -53,6 +53,7 @@ class Malformed:
                     "bad timestamp", "two timestamps", "reopened", "truncated" or "too long"
     whole_event     it is an event, not a part of one
     raw_length, raw_sha256  bytes and hash of the whole text where `raw` is only its beginning, else 0 and ""
+    begins          the line on which an event begins that was open when it was left out; else 0
     """
 
     line: int
@@ -63,6 +64,7 @@ class Malformed:
     raw_length: int = 0
     raw_sha256: str = ""
     whole_event: bool = field(default=False, compare=False)
+    begins: int = field(default=0, compare=False)
 
 
 Report = Callable[[Malformed], None]
@@ -191,12 +193,19 @@ class EventBuilder:
             self.close()
 
     def report(
-        self, line: int, column: int, reason: str, raw: bytes | RawText, kind: str, whole_event: bool = False
+        self,
+        line: int,
+        column: int,
+        reason: str,
+        raw: bytes | RawText,
+        kind: str,
+        whole_event: bool = False,
+        begins: int = 0,
     ) -> None:
         """Report a part of the input that is left out."""
         left_out = RawText(raw) if isinstance(raw, bytes) else raw
         shown_reason = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
-        self._report(Malformed(line, column, shown_reason, left_out.shown, kind, *left_out.whole, whole_event))
+        self._report(Malformed(line, column, shown_reason, left_out.shown, kind, *left_out.whole, whole_event, begins))
 
     def break_off(self, line: int, error: BrokenOff | None) -> None:
         """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""
@@ -207,11 +216,13 @@ class EventBuilder:
             self.mark_malformed(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", TRUNCATED)
 
     def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
-        """The names of graphs whose keys, IRIs, are in a text, up to the first that is closed already.
+        """The names of graphs whose keys, IRIs, are in a text, up to the first that may not come again.
 
         They are closed from now on; no event is open.
         """
-        assert self.key is None and not self._reopens, self.key
+        assert self.key is None, self.key
+        if self._reopens:
+            return GraphNames.between(text, starts + 1, stops - 1)
         if isinstance(self._closed_graphs, ClosedGraphs):
             from sparql_gpm.reading.closed_graph_table import ClosedGraphTable  # with numba
 
@@ -350,7 +361,7 @@ class EventBuilder:
         raw = RawText()
         for number, piece in enumerate(self.raw):
             raw.add(b"\n" + piece if number else piece)
-        self.report(line, column, reason, raw, kind, whole_event=True)
+        self.report(line, column, reason, raw, kind, whole_event=True, begins=self._line)
 
     def _document_key(self, key: bytes) -> bytes:
         """The key of a graph among all documents of the stream: a blank node label belongs to its document."""

@@ -33,7 +33,7 @@ class ReadOptions:
     time_rule           paths, choice and numbers: all else by which an event gets its time
     quiet_s             seconds without a byte after which the open event of a live stream is complete, if it has its
                         time and the last line is whole; None: with the next graph
-    reopens             a graph that comes again after others is an event of its own, not malformed; without kernels
+    reopens             a graph that comes again after others is an event of its own, not malformed
     """
 
     time_predicates: tuple[str, ...] = (PROV_TIME,)

@@ -6,6 +6,7 @@ numbers beside them, so that neither end touches a single term.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sparql_gpm.dictionary import Dictionary, may_have_blank_nodes
 from sparql_gpm.term_text import with_suffix
 from spaseq.runtime.state.snapshot import narrowed
 
+_UNDERSCORE = ord("_")
 _Column = tuple[str, bytes]
 PackedTerms = tuple[bytes, _Column, bytes]
 PackedColumns = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
@@ -52,18 +54,29 @@ def unpacked_events(packed: PackedEvents, dictionary: Dictionary) -> EventBatch:
 
 def _suffixed(text: bytes, lengths: Ids, suffix: str) -> tuple[bytes, Ids]:
     """The texts with the suffix after each blank node's label."""
-    starts = np.cumsum(lengths) - lengths
-    places = np.flatnonzero(may_have_blank_nodes(text, starts))
+    ends = np.cumsum(lengths)
+    places = np.flatnonzero(may_have_blank_nodes(text, ends - lengths))
     if not suffix or not len(places):
         return text, lengths
+    characters, added = np.frombuffer(text, dtype=np.uint8), np.frombuffer(suffix.encode(), dtype=np.uint8)
+    nodes = characters[(ends - lengths)[places]] == _UNDERSCORE
+    suffixed, at = lengths.copy(), ends[places[nodes]]
+    suffixed[places[nodes]] += len(added)
+    text = np.insert(characters, np.repeat(at, len(added)), np.tile(added, len(at))).tobytes()
+    return _suffixed_inside(text, suffixed, places[~nodes].tolist(), suffix)
+
+
+def _suffixed_inside(text: bytes, lengths: Ids, places: Sequence[int], suffix: str) -> tuple[bytes, Ids]:
+    """The texts with the suffix after the labels inside triple terms, which are at these places."""
+    ends = np.cumsum(lengths)
     parts, at, suffixed = [], 0, lengths.copy()
-    for place in places.tolist():
-        begin, end = int(starts[place]), int(starts[place] + lengths[place])
+    for place in places:
+        begin, end = int(ends[place] - lengths[place]), int(ends[place])
         token = with_suffix(text[begin:end], suffix)
         parts += [text[at:begin], token]
         suffixed[place] = len(token)
         at = end
-    return b"".join([*parts, text[at:]]), suffixed
+    return b"".join([*parts, text[at:]]) if parts else text, suffixed
 
 
 def _column(values: Ids) -> _Column:

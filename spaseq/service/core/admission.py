@@ -20,7 +20,7 @@ from spaseq.errors import InputError, RunError
 from spaseq.outputs.dead_letters import malformed_letter
 from spaseq.runtime.order.reorder import lateness_bounds
 from spaseq.runtime.state.packed_events import packed_events
-from spaseq.service.core.bodies import Body, BodyReading, read_body
+from spaseq.service.core.bodies import Body, BodyReading
 from spaseq.service.core.clock import Clock
 from spaseq.service.core.decisions import (
     answer_of,
@@ -34,6 +34,7 @@ from spaseq.service.core.decisions import (
     renamed,
 )
 from spaseq.service.core.identities import KEY_BYTES, NO_KEY, Block, Identities, graph_key
+from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.records import Accepted, Advanced, Answered, Deleted, Record, StreamPut, encoded
 from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
@@ -99,9 +100,11 @@ class Admission:
         waiting: Callable[[], int],
         queue: int,
         boot: int,
+        kernels: Kernels,
     ) -> None:
         self.decided, self.durable = state.copy(), state.copy()
         self._clock, self._hand_on, self._waiting, self._queue, self._boot = clock, on_durable, waiting, queue, boot
+        self._kernels = kernels
         self._memories: dict[str, _Memory] = {}
         self._commit: GroupCommit[Record] = GroupCommit(log, self._on_durable, self._on_failure)
         self.deciding = self._commit.deciding
@@ -318,7 +321,7 @@ class Admission:
 
     def _read(self, data: bytes, body_format: str, reading: BodyReading, now: int) -> Body:
         try:
-            return read_body(data, body_format, reading, now)
+            return self._kernels.read(data, body_format, reading, now)
         except (InputError, RunError) as error:
             raise Refused(400, "Nothing was an event", ": ".join(filter(None, (error.message, error.hint)))) from error
 

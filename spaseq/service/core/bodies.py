@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -57,14 +58,17 @@ class Body:
     dictionary: Dictionary
 
 
-def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int) -> Body:
-    """The events of an unpacked body; InputError or RunError for a table without a template, or a missing context."""
+def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int, compiled: bool = False) -> Body:
+    """The events of an unpacked body; InputError or RunError for a table without a template, or a missing context.
+
+    compiled    kernels read what is long enough for them; the events are the same
+    """
     dictionary, faults = Dictionary(), list[Malformed]()
     options = ReadOptions(
         reading.time.predicates,
         (lambda: now_ns) if reading.arrival else None,
         stream=_UNNAMED,
-        compiled=False,
+        compiled=compiled,
         line_bytes_max=max(1, len(data)),
         time_rule=reading.time.rule,
         contexts=reading.contexts,
@@ -74,39 +78,69 @@ def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int) 
     parts = list(reader.read(OpenInput(io.BytesIO(data), body_format, live=False), "the body"))
     batch = EventBatch.concatenate([part.events for part in parts] or [EventBatch.empty()])
     lines = np.concatenate([part.lines for part in parts] or [np.zeros(0, dtype=np.int64)])
-    named = np.array([not name.startswith(_UNNAMED_PREFIX) for name in batch.names], dtype=np.bool_)
+    names = list(batch.names)
+    named = np.array([not name.startswith(_UNNAMED_PREFIX) for name in names], dtype=np.bool_)
     kept = np.ones(len(batch), dtype=np.bool_)
-    left_out = _first_of_each_event(faults, batch.names, lines, kept)
+    left_out = _first_of_each_event(faults, names, lines, kept)
     duplicates = 0
-    for index, first in _again(batch.names, np.flatnonzero(kept & named)):
+    for index, first in _again(names, np.flatnonzero(kept & named)):
         kept[index] = False
         if _content(batch, index, dictionary) == _content(batch, first, dictionary):
             duplicates += 1
         else:
-            left_out.append(_other_content(batch.names[index], int(lines[index])))
-    left_out.sort(key=lambda fault: (fault.line, fault.column))
+            left_out.append(_other_content(names[index], int(lines[index])))
+    left_out.sort(key=_place)
     taken = np.flatnonzero(kept)
     return Body(batch.take(taken), named[taken], lines[taken], duplicates, tuple(left_out), dictionary)
 
 
 def _first_of_each_event(faults: Sequence[Malformed], names: Sequence[str], lines: Ids, kept: Mask) -> list[Malformed]:
     """One fault for each event that has some; an event with a fault in a part of it is not kept."""
-    found: dict[tuple[str, int | str], Malformed] = {}
+    if not faults:
+        return []
+    whole = [fault for fault in faults if fault.begins]
+    events, ordinal = _Events(names, lines, whole), count(len(names))
+    found: dict[int | str, Malformed] = {}
     for number, fault in enumerate(faults):
-        if fault.whole_event or fault.kind in _NO_PART:
-            found["fault", number] = fault
-            continue
-        index = int(np.searchsorted(lines, fault.line, side="right")) - 1
-        graph = _GRAPH.search(fault.raw)
-        if graph is not None and not (index >= 0 and graph[1] == names[index]):
-            following = index + 1 < len(names) and graph[1] == names[index + 1]
-            index = index + 1 if following else -1
-        if index < 0:
-            found.setdefault(("graph", graph[1] if graph is not None else f" {number}"), fault)
-            continue
-        kept[index] = False
-        found.setdefault(("event", index), fault)
+        key: int | str = f"fault {number}"
+        if fault.begins:
+            key = next(ordinal)
+        elif not (fault.whole_event or fault.kind in _NO_PART):
+            graph = _GRAPH.search(fault.raw)
+            owner = events.owner(fault.line, None if graph is None else graph[1])
+            key = owner if owner is not None else f"<{graph[1]}>" if graph is not None else key
+        known = found.setdefault(key, fault)
+        if _place(fault) < _place(known):
+            found[key] = fault
+    kept[[key for key in found if isinstance(key, int) and key < len(names)]] = False
     return list(found.values())
+
+
+class _Events:
+    """The events of a body by the lines on which they begin: those that can be read, numbered from 0, then others."""
+
+    def __init__(self, names: Sequence[str], lines: Ids, left_out: Sequence[Malformed]) -> None:
+        self._names, self._left_out = names, left_out
+        begins = np.concatenate((lines, np.array([fault.begins for fault in left_out], dtype=np.int64)))
+        self._order = np.argsort(begins, kind="stable")
+        self._begins = begins[self._order]
+
+    def owner(self, line: int, graph: str | None) -> int | None:
+        """The number of the event to which a line about a graph belongs, or where it cannot be read; None: of none."""
+        at = int(np.searchsorted(self._begins, line, side="right")) - 1
+        near = [int(self._order[each]) for each in (at, at + 1) if 0 <= each < len(self._order)]
+        if graph is None:
+            return near[0] if at >= 0 else None
+        return next((event for event in near if self._is_about(event, graph)), None)
+
+    def _is_about(self, event: int, graph: str) -> bool:
+        if event < len(self._names):
+            return self._names[event] == graph
+        return f"<{graph}>" in self._left_out[event - len(self._names)].raw
+
+
+def _place(fault: Malformed) -> tuple[int, int]:
+    return fault.line, fault.column
 
 
 def _again(names: Sequence[str], events: Ids) -> Iterator[tuple[int, int]]:

@@ -13,6 +13,7 @@ from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
+from spaseq.service.core.kernels import Kernels
 
 
 class Operators:
@@ -21,10 +22,15 @@ class Operators:
     over    is entered while events are read
     """
 
-    def __init__(self, knowledge: Mapping[str, Source]) -> None:
-        self.dictionary = Dictionary()
+    def __init__(self, knowledge: Mapping[str, Source], kernels: Kernels) -> None:
+        self.dictionary, self._kernels = Dictionary(), kernels
         self._setup = Setup(knowledge, RunOptions(), self.dictionary)
         self.over = BatchOver(self._setup.bases)
+
+    def use_kernels(self) -> None:
+        """Hold the terms in a table from now on, if kernels are ready for it; ids stay."""
+        if self._kernels.ready and not self.dictionary.has_table:
+            self.dictionary.table()
 
     def network(self) -> Network:
         """An empty network."""

@@ -13,6 +13,7 @@ from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.admission import SOURCE
 from spaseq.service.core.groups import Group, Running
+from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, uses_knowledge
 from spaseq.service.core.moving import apart, caught_up, move_all
 from spaseq.service.core.operators import Operators
@@ -32,10 +33,10 @@ class Queries:
     past        of the log
     """
 
-    def __init__(self, state: State, source: Callable[[State, str], Source], past: Past) -> None:
+    def __init__(self, state: State, source: Callable[[State, str], Source], past: Past, kernels: Kernels) -> None:
         self._source, self._past = source, past
         knowledge = {each.settings.iri: source(state, name) for name, each in state.knowledge.items()}
-        self.operators = Operators(knowledge)
+        self.operators = Operators(knowledge, kernels)
         self.main = Group(self.operators.network(), state.number)
         self.aside: list[Group] = []
 
@@ -64,6 +65,7 @@ class Queries:
         """Let a group read records that bring events and watermarks; a query that fails is stopped."""
         if not records:
             return
+        self.operators.use_kernels()
         with self.operators.over:
             group.read(records, self._on_time)
         for name, reason in _failures(group).items():

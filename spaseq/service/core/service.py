@@ -19,6 +19,7 @@ from spaseq.service.core.admission import Admission, durable
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.history import Marks
+from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.matcher import Matcher
 from spaseq.service.core.meanings import declared_meaning, producers, with_producers
 from spaseq.service.core.outside import Outside
@@ -50,12 +51,13 @@ class Service:
         self._database = Database(data / "service.sqlite")
         self._log = SegmentedLog(files)
         saved = load(self._database.snapshot())
+        self._kernels, boot = Kernels(), self._database.next_boot()
         self._admission = Admission(
-            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._database.next_boot()
+            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, boot, self._kernels
         )
         self._declarations = Declarations(self._admission, data / "kb", clock)
         upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
-        self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of)
+        self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of, self._kernels)
         if saved.groups:
             restore_groups(self._queries, saved.groups)
         self._overview = Overview(self._admission, self._declarations, self._queries, self._database)

@@ -14,7 +14,7 @@ PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
 
-.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs clean
+.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -63,6 +63,9 @@ format: $(TOOLS)  ## rewrite the files in the one format
 
 bench: $(TOOLS)  ## the whole way and its peers; BENCH="--quads 1000000 --runs 5" for a longer one
 	$(BIN)/python benchmarks/whole_way.py $(BENCH)
+
+grammars: $(READY)  ## what highlights queries in editors, from the tokens of the lexer
+	$(BIN)/python -m spaseq.editors.grammars
 
 docs: $(TOOLS)  ## the documentation as a site in out/docs/site; every link is checked
 	$(BIN)/python -m docs.site

@@ -21,31 +21,31 @@ _MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
 """Characters of names beyond ASCII; a mark begins none."""
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _EXPONENT = "[eE][+-]?[0-9]+"
-_ESCAPE = r"\\[tbnrf\\\"']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+_ESCAPE = r"\\[tbnrf\\\x22']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+
+
+SHORT_STRING = f"'(?!'')(?:[^'\\\\\\n\\r]|{_ESCAPE})*'" + f'|"(?!"")(?:[^"\\\\\\n\\r]|{_ESCAPE})*"'
+LONG_STRINGS = (("'''", f"(?:'|'')?(?:[^'\\\\]|{_ESCAPE})"), ('"""', f'(?:"|"")?(?:[^"\\\\]|{_ESCAPE})'))
+"""The quotes of strings that may have several lines, and what stands between them, a character at a time."""
 
 
 @cache
-def token_pattern(ascii_only: bool) -> re.Pattern[str]:
-    """The pattern of one token, its kind the name of its group; that for ASCII compiles in a tenth of the time."""
+def token_patterns(ascii_only: bool) -> tuple[tuple[str, str], ...]:
+    """The kinds of tokens, each with its pattern; the first that matches holds."""
     letters, marks = ("", "") if ascii_only else (_LETTERS, _MARKS)
     base = f"A-Za-z{letters}"
     start = f"{base}_"
     chars = rf"{start}\-0-9{marks}"
     prefix = f"[{base}](?:[{chars}.]*[{chars}])?"
     local = f"(?:[{start}:0-9]|{_ESCAPED})(?:(?:[{chars}:]|{_ESCAPED}|\\.+(?=[{chars}:%\\\\]))*)"
-    kinds = (
+    long = "|".join(f"{quotes}(?:{character})*{quotes}" for quotes, character in LONG_STRINGS)
+    return (
         ("skipped", r"[ \t\r\n]+|#[^\r\n]*"),
         ("iri", r'<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'),
         ("bnode", f"_:[{start}0-9](?:[{chars}.]*[{chars}])?"),
         ("pname", f"(?:{prefix})?:(?:{local})?"),
         ("variable", f"[?$][{start}0-9][{start}0-9{marks}]*"),
-        (
-            "string",
-            f"'''(?:(?:'|'')?(?:[^'\\\\]|{_ESCAPE}))*'''"
-            f'|"""(?:(?:"|"")?(?:[^"\\\\]|{_ESCAPE}))*"""'
-            f"|'(?!'')(?:[^'\\\\\\n\\r]|{_ESCAPE})*'"
-            f'|"(?!"")(?:[^"\\\\\\n\\r]|{_ESCAPE})*"',
-        ),
+        ("string", f"{long}|{SHORT_STRING}"),
         ("unclosed", "'''[\\s\\S]*|\"\"\"[\\s\\S]*|['\"][^\\n\\r]*"),
         ("langtag", "@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*"),
         ("double", rf"(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+){_EXPONENT}"),
@@ -55,7 +55,12 @@ def token_pattern(ascii_only: bool) -> re.Pattern[str]:
         ("punctuation", r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].,;:=<>!+\-*/|^?&@]"),
         ("unknown", r"[\s\S]"),
     )
-    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds))
+
+
+@cache
+def token_pattern(ascii_only: bool) -> re.Pattern[str]:
+    """The pattern of one token, its kind the name of its group; that for ASCII compiles in a tenth of the time."""
+    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in token_patterns(ascii_only)))
 
 
 NUMBERS = frozenset(("integer", "decimal", "double"))

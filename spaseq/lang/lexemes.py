@@ -8,6 +8,7 @@ prefixed names; a GPM body, a template, an expression to be named or the conditi
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from automata.plan.expression import Span
@@ -54,41 +55,48 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DEFINITION = re.compile(r"DEFINE\s+GPM\b", re.IGNORECASE)
 """The beginning of a GPM definition, which occurs nowhere in SPARQL."""
 
-_LOCAL = r"(?:[\w:%\-]|\\[_~.\-!$&'()*+,;=/?\#@%]|\.(?=[\w:%.\-\\]))*"
-_STRING = r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"""' + r"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*'''"
-_STRING += r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'(?:[^'\\\r\n]|\\.)*'"
+_LOCAL = r"(?:[\w:%\-]|\\[_~.\-!$&'()*+,;=/?#@%]|\.(?=[\w:%.\-\\]))*"
+SHORT_STRING = r'''"(?:[^"\\\r\n]|\\.)*"''' + r"|'(?:[^'\\\r\n]|\\.)*'"
+_LONG_STRING = r'''"""(?:[^"\\]|\\.|"{1,2}(?!"))*"""''' + r"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*'''"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_BLANK = "(?:[\\s\ufeff]|#[^\\r\\n]*)+"
 
-OUTER = re.compile(
-    rf"""
-      (?P<SPACE>(?:[\s\ufeff]|\#[^\r\n]*)+)
-    | (?P<IRI><(?:[^<>"{{}}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{{4}}|\\U[0-9A-Fa-f]{{8}})*>)
-    | (?P<BAD_IRI><[^>\r\n]*>?)
-    | (?P<STRING>{_STRING})
-    | (?P<BAD_STRING>["'][^\r\n]*)
-    | (?P<VAR>[?$]\w+)
-    | (?P<PNAME>(?:[^\W\d_](?:[\w\-]|\.(?=[\w.\-]*:))*)?:{_LOCAL})
-    | (?P<WORD>[^\W\d]\w*)
-    | (?P<NUMBER>[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
-    | (?P<DATATYPE>\^\^)
-    | (?P<PUNCTUATION>[(){{}},*;:|&])
-    | (?P<UNKNOWN>.)
-    """,
-    re.VERBOSE | re.DOTALL,
+OUTER_PATTERNS = (
+    ("SPACE", _BLANK),
+    ("IRI", r'<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'),
+    ("BAD_IRI", r"<[^>\r\n]*>?"),
+    ("STRING", f"{_LONG_STRING}|{SHORT_STRING}"),
+    ("BAD_STRING", r"""["'][^\r\n]*"""),
+    ("VAR", r"[?$]\w+"),
+    ("PNAME", rf"(?:[^\W\d_](?:[\w\-]|\.(?=[\w.\-]*:))*)?:{_LOCAL}"),
+    ("WORD", r"[^\W\d]\w*"),
+    ("NUMBER", _NUMBER),
+    ("LANGTAG", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
+    ("DATATYPE", r"\^\^"),
+    ("PUNCTUATION", r"[(){},*;:|&]"),
+    ("UNKNOWN", "."),
 )
+"""The tokens outside of SEQ( ), each with its pattern; the first that matches holds."""
 
-LIMIT_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w)")
+SEQUENCE_PATTERNS = (
+    ("SPACE", _BLANK),
+    ("REPEAT", r"[,;:]?(?:[+*]|\{\s*[0-9]+\s*(?:,\s*(?:[0-9]+\s*)?)?\})\+?"),
+    ("BAD_REPEAT", r"[,;:]?\{[^(){}\r\n]*\}"),
+    ("WORD", r"\w+"),
+    ("BRACE", "[{}]"),
+    ("PUNCTUATION", "[(),;:|&?!]"),
+    ("UNKNOWN", "."),
+)
+"""The tokens inside of SEQ( ), likewise."""
+
+
+def _lexicon(patterns: Sequence[tuple[str, str]]) -> re.Pattern[str]:
+    """The pattern of one token, its kind the name of its group."""
+    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in patterns), re.DOTALL)
+
+
+OUTER = _lexicon(OUTER_PATTERNS)
+SEQUENCE = _lexicon(SEQUENCE_PATTERNS)
+
+LIMIT_NUMBER = re.compile(rf"{_NUMBER}(?!\w)")
 """What stands after WITHIN inside of SEQ( ); it should be whole."""
-
-SEQUENCE = re.compile(
-    r"""
-      (?P<SPACE>(?:[\s\ufeff]|\#[^\r\n]*)+)
-    | (?P<REPEAT>[,;:]?(?:[+*]|\{\s*[0-9]+\s*(?:,\s*(?:[0-9]+\s*)?)?\})\+?)
-    | (?P<BAD_REPEAT>[,;:]?\{[^(){}\r\n]*\})
-    | (?P<WORD>\w+)
-    | (?P<BRACE>[{}])
-    | (?P<PUNCTUATION>[(),;:|&?!])
-    | (?P<UNKNOWN>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)

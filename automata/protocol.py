@@ -111,8 +111,17 @@ class SemiJoinSource(Evaluator, Protocol):
 class EdgeCounter(Evaluator, Protocol):
     """An evaluator that counts partial matches."""
 
-    def edges_taken(self) -> Sequence[int] | None:
-        """By edge of the plan, the partial matches whose last step it is; None: not every one is made.
+    def edges_taken(self) -> Sequence[int | None] | None:
+        """By edge of the plan, the partial matches whose last step it is; None: not every one is made."""
 
-        Events that go row at a time are not counted.
+
+@runtime_checkable
+class StateCounter(Evaluator, Protocol):
+    """An evaluator that knows where its partial matches stand."""
+
+    def standing(self, time: int) -> Sequence[int] | None:
+        """By position of the plan the partial matches that an event at or after `time` may extend, 0 at START.
+
+        One more number follows: the matches that wait to be reported. None: they are not kept by position. No event
+        before `time` is to come.
         """

@@ -25,7 +25,7 @@ from automata.plan.plan import Plan
 from automata.plan.program import Skip
 from automata.plan.refusals import Refusal, first_refusal
 from automata.plan.semi_join import SemiJoinFilter
-from automata.protocol import EdgeCounter, InPieces, Restorable, RowEvaluator, SemiJoinSource
+from automata.protocol import EdgeCounter, InPieces, Restorable, RowEvaluator, SemiJoinSource, StateCounter
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match, implements
 
@@ -62,7 +62,7 @@ def _reach(plan: Plan) -> int:
     return program.window.size if alone else 2 * program.window.size
 
 
-class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, EdgeCounter):
+class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, EdgeCounter, StateCounter):
     """An evaluator that is exchanged while it runs, for programs for which `why_not_adaptive` gives no reason.
 
     makers      name → a new evaluator
@@ -114,10 +114,14 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
     def needs_whole_slots(self) -> bool:
         return self._whole_slots
 
-    def edges_taken(self) -> Sequence[int] | None:
+    def edges_taken(self) -> Sequence[int | None] | None:
         """Those of the current evaluator, if it has read every event."""
         evaluator = self._evaluator
         return evaluator.edges_taken() if implements(evaluator, EdgeCounter) and not self.switches else None
+
+    def standing(self, time: int) -> Sequence[int] | None:
+        """Those of the current evaluator."""
+        return self._evaluator.standing(time) if implements(self._evaluator, StateCounter) else None
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         """Those of the current evaluator; a shadowing evaluator finds nothing else."""

@@ -5,7 +5,7 @@ The runs at a position meet all events of the slice at once; what comes of it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +31,8 @@ class ColumnRuns:
     """Grows the chains of a store, from its start.
 
     held    products, whose runs are put together only for the events that end them; None: there are none
-    took    by edge, how often a run has taken it, whether it is kept or not
+    took    by edge, how often a run has taken it in a slice, whether it is kept or not; of products see `edges_taken`
+    alone   the same for events row at a time
     """
 
     def __init__(self, chains: ChainStore, held: HeldSteps | None = None) -> None:
@@ -41,6 +42,7 @@ class ColumnRuns:
         self._plan = chains.plan
         self._expiry = Expiry(chains.plan)
         self.took = [0] * len(chains.plan.edges)
+        self.alone = [0] * len(chains.plan.edges)
         self._lookahead = AdjacencyLookahead(chains.plan, chains.extender.substream is None)
         self._gapless = is_gapless(chains.plan)
         self._able: dict[int, Mask] = {}
@@ -53,6 +55,17 @@ class ColumnRuns:
         self._deferred = [not prunes and self._is_deferred(position) for position in range(len(self._plan.positions))]
         self._arrive(START, np.array([ROOT], dtype=np.int64))
         self._grow({})
+
+    def edges_taken(self) -> Sequence[int | None]:
+        """By edge, how often a run has taken it; None: it leads from one product to another, which are not counted."""
+        held = {} if self._held is None else self._held.came
+        taken: list[int | None] = []
+        for edge, took, alone in zip(self._plan.edges, self.took, self.alone, strict=True):
+            if edge.target not in held:
+                taken.append(took + alone)
+            else:
+                taken.append(alone + held[edge.target] if edge.begins or not held[edge.target] else None)
+        return taken
 
     def grow(self, symbols: Mapping[int, StepTable]) -> list[AcceptedRuns]:
         """Consumes one slice: symbol → its solutions. Returns where matches may have ended."""

@@ -37,6 +37,7 @@ class HeldSteps(PartialMatches):
 
     positions   of them
     looked_at   how many events searches have found
+    came        by position, how many events were kept, since the beginning
     """
 
     def __init__(self, chains: ChainStore) -> None:
@@ -48,10 +49,16 @@ class HeldSteps(PartialMatches):
         self.looked_at = self._added = 0
         self._slices = self._came = self._found = 0
         self._asked: set[int] = set()
+        self.came = dict.fromkeys(self.positions, 0)
         self._buffers = {position: self._buffer(position) for position in self.positions}
 
     def __len__(self) -> int:
         return sum(map(len, self._buffers.values()))
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """The number of events by position."""
+        return {position: len(buffer) for position, buffer in self._buffers.items()}
 
     @property
     def deep(self) -> int:
@@ -67,6 +74,7 @@ class HeldSteps(PartialMatches):
                 self._came += len(tables[position])
                 table = self._reached(position, tables[position])
                 self._buffers[position].add(table)
+                self.came[position] += len(table)
                 self._added += len(table)
         self._plan.program.check_runs(self._chains.runs.size - 1 + len(self))
         return {position: table for position, table in tables.items() if position not in self._buffers}

@@ -15,7 +15,7 @@ from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.plan.pruning import is_gapless, skips_later_starts
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
-from automata.protocol import EdgeCounter, SemiJoinSource
+from automata.protocol import EdgeCounter, SemiJoinSource, StateCounter
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.held_steps import HeldSteps, RunsAndHeldSteps
@@ -32,7 +32,7 @@ _GROUP = 32
 """Events after which later starts of an episode are dropped: runs of so many starts are made at most in vain."""
 
 
-class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter):
+class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
     """Runs of one program.
 
     held    those of them that are products; None: none can be
@@ -57,10 +57,16 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter):
         """Run operations: rows of runs made so far."""
         return self.chains.runs.made
 
-    def edges_taken(self) -> Sequence[int] | None:
+    def edges_taken(self) -> Sequence[int | None] | None:
         plan = self.plan
         dropped = self.chains.dominance is not None or is_gapless(plan) or plan.possessive or plan.unordered
-        return None if dropped or self.held is not None else self._runs.took
+        return None if dropped else self._runs.edges_taken()
+
+    def standing(self, time: int) -> Sequence[int] | None:
+        self._runs.expire(expired(self._window, time, self.timeline))
+        held = {} if self.held is None else self.held.sizes
+        kept = [len(active) + held.get(position, 0) for position, active in enumerate(self.chains.active)]
+        return [0, *kept[1:], len(self.reporter.pending)]
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         runs = sum(map(len, self.chains.active)) + (0 if self.held is None else len(self.held))
@@ -115,13 +121,17 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter):
 
     def snapshot(self) -> dict[str, Any]:
         held = [] if self.held is None else self.held.snapshot()
-        return {**super().snapshot(), "next_expiry": self._next_expiry, "held": held}
+        came = [] if self.held is None else list(self.held.came.values())
+        taken = [list(self._runs.took), list(self._runs.alone), came]
+        return {**super().snapshot(), "next_expiry": self._next_expiry, "held": held, "taken": taken}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self._next_expiry = state["next_expiry"]
+        self._runs.took[:], self._runs.alone[:], came = state["taken"]
         if self.held is not None:
             self.held.restore(state["held"])
+            self.held.came.update(zip(self.held.positions, came, strict=True))
 
     @property
     def runs(self) -> int:

@@ -46,7 +46,7 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
     def __init__(self, plan: Plan, condition_evaluator: RowConditionEvaluator) -> None:
         assert has_row_form(plan), plan.program
         super().__init__(plan, condition_evaluator)
-        self._rows = RowRuns(self, condition_evaluator)
+        self._rows = RowRuns(self, condition_evaluator, self._runs.alone)
         self._in_lists = False
         self._alone = 0
         self._left = 0
@@ -119,6 +119,13 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
     def finish(self) -> Sequence[Match]:
         self._to_columns()
         return super().finish()
+
+    def standing(self, time: int) -> Sequence[int] | None:
+        """As of columns, which lists are brought in line with."""
+        if not self._in_lists:
+            return super().standing(time)
+        self._look(time)
+        return [0, *map(len, self.chains.active[1:]), len(self.reporter.pending)]
 
     @property
     def runs(self) -> int:

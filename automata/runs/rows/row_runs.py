@@ -41,9 +41,13 @@ class _Taken(NamedTuple):
 
 
 class RowRuns:
-    """The runs of a program while they are held as lists; see `enter`."""
+    """The runs of a program while they are held as lists; see `enter`.
 
-    def __init__(self, stage: StagedEvaluator, condition_evaluator: RowConditionEvaluator) -> None:
+    taken   by edge, how often a run has taken it
+    """
+
+    def __init__(self, stage: StagedEvaluator, condition_evaluator: RowConditionEvaluator, taken: list[int]) -> None:
+        self._taken = taken
         core = self._core = stage.chains
         program = core.plan.program
         self._timeline = stage.timeline
@@ -125,6 +129,8 @@ class RowRuns:
         self._store.pass_by(single)
         if self._rows.size + len(taken) > self._runs_max:
             self._check_runs(self.runs + len(taken))
+        for each in taken:
+            self._taken[each.step.number] += 1
         if self._core.dominance is None:
             for each in taken:
                 self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))

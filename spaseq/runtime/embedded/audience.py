@@ -27,6 +27,7 @@ from spaseq.runtime.embedded.touched_index import TouchedIndex
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.stages.run_counts import RunCounts
 
 _STALE_MIN = 64
 """Entries that may be out of date, beside as many as are not."""
@@ -122,6 +123,12 @@ class Reader:
         """Makes the operator of a dormant query, which is to be told of the events that have passed."""
         if self.dormant is not None:
             self.operator, self.dormant = self.dormant.wake(), None
+
+    def run_counts(self, time: int) -> RunCounts | None:
+        """Its partial matches now, given that no event before `time` is to come; None: it was stopped."""
+        if self.dormant is not None:
+            return RunCounts.none_yet(self.dormant.plan.compiled.plan)
+        return None if self.operator is None else self.operator.run_counts(time)
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""

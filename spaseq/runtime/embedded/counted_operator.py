@@ -39,7 +39,8 @@ class CountedOperator(QueryOperator):
         """The counts so far."""
         tally, sequence, program = self._tally, self._sequence, self.automaton.program
         tally.seconds = self._seconds
-        tally.took = sequence.edges_taken
+        counted = [taken for taken in sequence.edges_taken or () if taken is not None]
+        tally.took = counted if len(counted) == len(self.automaton.edges) else None
         every = program.first is None and program.demand is Demand.EVERY
         if self._matches_are_whole and (every or tally.took is not None):
             tally.matches = sequence.matches

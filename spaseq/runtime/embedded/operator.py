@@ -25,6 +25,7 @@ from spaseq.physical.plan import PhysicalPlan
 from spaseq.runtime.order.reorder import AFTER_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.propagated import PropagatedMatches
+from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 from spaseq.runtime.zero_rows.observed import Observed
@@ -164,6 +165,10 @@ class QueryOperator:
     def runs(self) -> int:
         """The number of partial matches that are kept now."""
         return self._sequence.runs
+
+    def run_counts(self, time: int) -> RunCounts:
+        """The partial matches now, given that no event before `time` is to come."""
+        return self._sequence.run_counts(time)
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
-from automata.protocol import ALWAYS_DUE, EdgeCounter, InPieces, Restorable, RowEvaluator, SemiJoinSource
+from automata.protocol import (
+    ALWAYS_DUE,
+    EdgeCounter,
+    InPieces,
+    Restorable,
+    RowEvaluator,
+    SemiJoinSource,
+    StateCounter,
+)
 from automata.slices.events import Gap
 from automata.values import Ids, Match, implements
 from sparql_gpm.background import Background
@@ -33,6 +41,7 @@ from spaseq.runtime.stages.pattern_solver import SemiJoinFilters, unfiltered
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
 from spaseq.runtime.stages.projection import Projector
 from spaseq.runtime.stages.propagated import PropagatedMatches
+from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.runtime.state.graph_names import GraphNames
 from spaseq.runtime.state.kept_graphs import KeptGraphs
 from spaseq.runtime.state.kept_solutions import KeptSolutions, SolutionRow
@@ -62,6 +71,7 @@ class SequenceStage:
         kernels: Kernels | None = None,
     ) -> None:
         compiled, query = plan.compiled, plan.compiled.query
+        self._compiled = compiled
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
         self._query = query
         self._graphs = KeptGraphs()
@@ -191,9 +201,15 @@ class SequenceStage:
         return self._evaluator if isinstance(self._evaluator, PropagatedMatches) else None
 
     @property
-    def edges_taken(self) -> Sequence[int] | None:
+    def edges_taken(self) -> Sequence[int | None] | None:
         """By edge of the plan, the partial matches whose last step it is; None: the evaluator does not make all."""
         return self._evaluator.edges_taken() if implements(self._evaluator, EdgeCounter) else None
+
+    def run_counts(self, time: int) -> RunCounts:
+        """The partial matches now, given that no event before `time` is to come."""
+        standing = self._evaluator.standing(time) if implements(self._evaluator, StateCounter) else None
+        whole = self.propagated is None and not self._compiled.lanes
+        return RunCounts(self._compiled.plan, standing, self.edges_taken, self.matches if whole else None)
 
     @property
     def removed(self) -> Mapping[str, int]:
@@ -214,6 +230,7 @@ class SequenceStage:
             "kind": self._evaluator.state_kind,
             "sequence": self._evaluator.snapshot(),
             "position": self._position,
+            "matches": self.matches,
             "names": self._names.since(oldest),
             "graphs": self._graphs.snapshot(oldest),
             "solutions": self._solutions.snapshot(oldest),
@@ -231,7 +248,7 @@ class SequenceStage:
                 hint="choose the evaluator that wrote the state, or start with a new checkpoint folder",
             )
         self._evaluator.restore(state["sequence"])
-        self._position = state["position"]
+        self._position, self.matches = state["position"], state["matches"]
         self._names.restore(state["names"])
         self._graphs.restore(state["graphs"])
         self._solutions.restore(state["solutions"])

@@ -24,7 +24,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import term_of
 from spaseq.errors import RunError
 
-MAGIC, VERSION = b"SPAseq", 9
+MAGIC, VERSION = b"SPAseq", 10
 """Of the format and of what the operators put into it: one more whenever either changes."""
 
 _ARRAY, _VALUES = 1, 2

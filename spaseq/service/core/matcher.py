@@ -53,6 +53,7 @@ class Matcher:
         self._waiting: deque[tuple[int, Record]] = deque()
         self._events = 0
         self._calls: deque[Callable[[], None]] = deque()
+        self._looks: deque[Callable[[], None]] = deque()
         self._changed = Condition()
         self._closed = False
         self._saved = state.number
@@ -77,6 +78,13 @@ class Matcher:
 
     def call(self, function: Callable[[], _T]) -> Future[_T]:
         """Let the thread that reads call a function between two records, when it has read all that was given."""
+        return self._called(self._calls, function)
+
+    def look(self, function: Callable[[], _T]) -> Future[_T]:
+        """Let the thread that reads call a function between two records, soon, however much there is to read."""
+        return self._called(self._looks, function)
+
+    def _called(self, calls: deque[Callable[[], None]], function: Callable[[], _T]) -> Future[_T]:
         future: Future[_T] = Future()
 
         def answered() -> None:
@@ -86,7 +94,7 @@ class Matcher:
                 future.set_exception(error)
 
         with self._changed:
-            self._calls.append(answered)
+            calls.append(answered)
             self._changed.notify()
         return future
 
@@ -118,15 +126,19 @@ class Matcher:
     def _step(self) -> bool:
         """Wait for work and do some of it; False at the end."""
         with self._changed:
-            while not (self._waiting or self._calls or self._closed or self.queries.lagging):
+            while not (self._waiting or self._calls or self._looks or self._closed or self.queries.lagging):
                 self._changed.wait()
+            looks = list(self._looks)
+            self._looks.clear()
             records = self._taken()
             calls = [] if self._waiting else list(self._calls)
             if calls:
                 self._calls.clear()
-            if self._closed and not (calls or records):
+            if self._closed and not (calls or looks or records):
                 return False
         self._read(records)
+        for look in looks:
+            look()
         for call in calls:
             call()
         for group in self.queries.lagging:

@@ -10,8 +10,10 @@ from kb.source import Source
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
+from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.admission import SOURCE
+from spaseq.service.core.counted import counts_of
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, uses_knowledge
@@ -54,6 +56,11 @@ class Queries:
         """A query by its name."""
         found = (group.members.get(name) for group in self.groups)
         return next((each for each in found if each is not None and not each.shadow), None)
+
+    def run_counts(self, name: str) -> RunCounts | None:
+        """The partial matches of a query now; None: it is not there, or was stopped."""
+        running = self.running(name)
+        return None if running is None else counts_of(self._group_of(name), running)
 
     def close(self) -> None:
         """Close the knowledge bases."""

@@ -17,6 +17,7 @@ from typing import Any
 from spaseq.errors import InputError
 from spaseq.service.core.admission import Admission, durable
 from spaseq.service.core.clock import Clock, SystemClock
+from spaseq.service.core.counted import with_counts
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.history import Marks
 from spaseq.service.core.kernels import Kernels
@@ -41,6 +42,9 @@ from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.database import Database
+
+LOOK_S_MAX = 5.0
+"""Seconds for which a look at what is matched now waits for the thread that matches."""
 
 
 class Service:
@@ -186,8 +190,13 @@ class Service:
         return self._declarations.validated(text)
 
     def explain(self, name: str) -> dict[str, Any]:
-        """The JSON of `spaseq explain`."""
-        return self._overview.explain(name)
+        """The JSON of `spaseq explain`, with the partial matches of now."""
+        description = self._overview.explain(name)
+        try:
+            counts = self._matcher.look(lambda: self._queries.run_counts(name)).result(LOOK_S_MAX)
+        except TimeoutError:
+            counts = None
+        return with_counts(description, counts)
 
     # --- rows -------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import click
 from spaseq.cli import options as common
 from spaseq.cli.event_commands import convert_command, peek_command, sort_command, template_command
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
+from spaseq.cli.test_command import test_command
 from spaseq.outputs import FILE_FORMATS, FORMATS
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -31,7 +32,7 @@ def main(context: click.Context) -> None:
         context.exit(BAD_USAGE)
 
 
-for _command in (sort_command, convert_command, template_command, peek_command):
+for _command in (sort_command, convert_command, template_command, peek_command, test_command):
     main.add_command(_command)
 
 

@@ -87,8 +87,8 @@ class Admission:
     durable     the state with everything that is on disk
 
     `on_durable` takes each record that is on disk, with its number, in order. `waiting` counts the events that are on
-    disk and have not been read, of which there may be `queue` before more are refused. `boot` is unlike in any two
-    starts of the service: with it the blank nodes of a body have labels of their own.
+    disk and have not been read, of which there may be `queue` before more are refused; a body by itself may have more.
+    `boot` is unlike in any two starts of the service: with it the blank nodes of a body have labels of their own.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Admission:
     ) -> None:
         self.decided, self.durable = state.copy(), state.copy()
         self._clock, self._hand_on, self._waiting, self._queue, self._boot = clock, on_durable, waiting, queue, boot
-        self._kernels = kernels
+        self._kernels, self._submitted = kernels, 0
         self._memories: dict[str, _Memory] = {}
         self._commit: GroupCommit[Record] = GroupCommit(log, self._on_durable, self._on_failure)
         self.deciding = self._commit.deciding
@@ -221,6 +221,7 @@ class Admission:
             record, said = self._decide(stream, memory, body, identity, now)
             answered = None if asked is None else Answered(*asked, json.dumps(said).encode())
             future = self._submit(msgspec.structs.replace(record, answered=answered, offset=offset))
+            self._submitted += record.count
             if answered is not None:
                 memory.pending[answered.key] = answered, future
             return said, future
@@ -262,7 +263,8 @@ class Admission:
     def _on_durable(self, number: int, record: Record) -> None:
         with self.deciding:
             self._settle(number, record)
-        self._hand_on(number, record)
+            self._submitted -= record.count if isinstance(record, Accepted) else 0
+            self._hand_on(number, record)
 
     def _settle(self, number: int, record: Record) -> None:
         self.durable.apply(number, record)
@@ -277,7 +279,7 @@ class Admission:
                 pass
 
     def _on_failure(self) -> None:
-        self.decided = self.durable.copy()
+        self.decided, self._submitted = self.durable.copy(), 0
         for memory in self._memories.values():
             memory.identities.give_up()
             memory.pending.clear()
@@ -326,8 +328,9 @@ class Admission:
             raise Refused(400, "Nothing was an event", ": ".join(filter(None, (error.message, error.hint)))) from error
 
     def _check_queue(self, events: int) -> None:
-        if events and self._waiting() + events > self._queue:
-            detail = f"{self._queue:,} accepted events have not been read yet: push again later"
+        waiting = self._waiting() + self._submitted
+        if events and waiting and waiting + events > self._queue:
+            detail = f"{waiting:,} accepted events have not been read yet: push again later"
             raise Refused(429, "The queue is full", detail, headers={"Retry-After": "1"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
 from concurrent.futures import Future
 from dataclasses import replace as relocated
 from hashlib import file_digest
@@ -22,7 +23,8 @@ from spaseq.errors import InputError
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.clock import Clock
 from spaseq.service.core.decisions import body_reading
-from spaseq.service.core.meanings import derived_streams, meaning_of, problems_of, readers_of, users_of
+from spaseq.service.core.dependencies import Dependencies
+from spaseq.service.core.meanings import meaning_of, problems_of, users_of
 from spaseq.service.core.records import Deleted, KnowledgePut, Paused, QueryPut, StreamPut
 from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
@@ -39,6 +41,7 @@ class Declarations:
 
     def __init__(self, admission: Admission, folder: Path, clock: Clock) -> None:
         self._admission, self._folder, self._clock = admission, folder, clock
+        self._dependencies = Dependencies()
         folder.mkdir(parents=True, exist_ok=True)
 
     # --- streams ----------------------------------------------------------------------------------
@@ -55,13 +58,13 @@ class Declarations:
             known = state.streams.get(name)
             if known is not None and (known.settings, known.files) == (settings, files):
                 return False, None
-            if name in (made := derived_streams(state)):
+            if name in (made := self._dependencies.of(state).made):
                 raise Refused(409, "Conflict", f"query '{name}' makes a stream of this name")
             others = {other: each.settings.iri for other, each in state.streams.items() if other != name}
             if settings.iri in others.values() or settings.iri in made.values():
                 raise Refused(409, "Conflict", f"another stream has the IRI <{settings.iri}>")
             if known is not None and known.settings.iri != settings.iri:
-                _check_unread(state, known.settings.iri, "the IRI of a stream that queries read cannot change")
+                self._check_unread(state, known.settings.iri, "the IRI of a stream that queries read cannot change")
             record = StreamPut(name, self._clock.wall(), settings, files)
             return known is None, self._admission.change(record)
 
@@ -71,7 +74,7 @@ class Declarations:
             state = self._admission.decided
             if name not in state.streams:
                 _missing("stream", name)
-            _check_unread(state, state.streams[name].settings.iri, "queries read the stream")
+            self._check_unread(state, state.streams[name].settings.iri, "queries read the stream")
             return self._admission.change(Deleted("stream", name, self._clock.wall()))
 
     # --- knowledge bases --------------------------------------------------------------------------
@@ -157,7 +160,7 @@ class Declarations:
             state = self._admission.decided
             meaning = self._known(state, name)
             if meaning.register is not None:
-                _check_unread(state, meaning.register, "queries read the stream that it makes", but=name)
+                self._check_unread(state, meaning.register, "queries read the stream that it makes", but=name)
             return self._admission.change(Deleted("query", name, self._clock.wall()))
 
     def pause(self, name: str, paused: bool) -> Future[int] | None:
@@ -171,7 +174,7 @@ class Declarations:
     def validated(self, text: str) -> dict[str, Any]:
         """The problems and the warnings of a text."""
         with self._admission.deciding:
-            _, problems = problems_of(self._admission.decided, text, "query")
+            _, problems = problems_of(self._admission.decided, self._made(), text, "query")
         by_severity: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
         for each in problems:
             shown = {"code": each.code, "line": each.line, "column": each.column, "message": each.message}
@@ -179,11 +182,25 @@ class Declarations:
         return {"problems": by_severity["error"], "warnings": by_severity["warning"]}
 
     def _checked(self, state: State, name: str, text: str) -> TemporalQuery:
-        meaning, problems = problems_of(state, text, name)
+        meaning, problems = problems_of(state, self._made(), text, name)
         if meaning is None:
             shown = tuple(each for each in problems if each.severity == "error")
             raise Refused(422, "The query is wrong", shown[0].message, problems=shown)
         return meaning
+
+    def read_streams(self) -> list[str]:
+        """The names of the streams that queries read; the caller holds `deciding`."""
+        state = self._admission.decided
+        read = self._dependencies.of(state).read
+        return [name for name, each in state.streams.items() if each.settings.iri in read]
+
+    def _made(self) -> Collection[str]:
+        """The IRIs of the streams that queries make."""
+        return self._dependencies.of(self._admission.decided).made.values()
+
+    def _check_unread(self, state: State, iri: str, reason: str, but: str = "") -> None:
+        if readers := [name for name in self._dependencies.of(state).readers(iri) if name != but]:
+            raise Refused(409, "Conflict", f"{reason}: {', '.join(readers)}", members={"queries": readers})
 
     def _known(self, state: State, name: str) -> TemporalQuery:
         if name not in state.queries:
@@ -195,17 +212,12 @@ class Declarations:
         known = state.queries.get(name)
         before = None if known is None else meaning_of(name, known.settings.text).register
         if before is not None and before != meaning.register:
-            _check_unread(state, before, "queries read the stream that it made", but=name)
+            self._check_unread(state, before, "queries read the stream that it made", but=name)
         if meaning.register is None:
             return
-        others = {iri for other, iri in derived_streams(state).items() if other != name}
+        others = {iri for other, iri in self._dependencies.of(state).made.items() if other != name}
         if meaning.register in others | {each.settings.iri for each in state.streams.values()} or name in state.streams:
             raise Refused(409, "Conflict", f"the stream <{meaning.register}> exists, or its name does")
-
-
-def _check_unread(state: State, iri: str, reason: str, but: str = "") -> None:
-    if readers := [name for name in readers_of(state, iri) if name != but]:
-        raise Refused(409, "Conflict", f"{reason}: {', '.join(readers)}", members={"queries": readers})
 
 
 def _check_unused(state: State, iri: str) -> None:

@@ -32,6 +32,8 @@ class Running:
     rows        the number of its newest row
     error       the reason for which it was stopped; "" while it runs
     shadow      its rows are not reported
+    found       rows that are not stored yet
+    waiting     the queries of its group that have some
     """
 
     name: str
@@ -44,6 +46,7 @@ class Running:
     error: str = ""
     shadow: bool = False
     found: list[Rows] = field(default_factory=list)
+    waiting: dict[Running, None] = field(default_factory=dict)
     reader: Reader = field(init=False)
 
     @property
@@ -56,6 +59,7 @@ class Running:
         """Keep rows until the records that decided them have been read."""
         if not self.shadow:
             self.found.append(rows)
+            self.waiting[self] = None
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +69,9 @@ class Group:
     members     by name
     watermarks  of the streams, by IRI, as far as the group has read
     pausing     the names of its queries that are paused; while there are some, it waits
+    waiting     its queries that have found rows which are not stored yet
+    failing     queries have failed, which is not stored yet
+    checked     the number up to which it is known which queries had failed before a restart
     """
 
     network: Network
@@ -72,6 +79,16 @@ class Group:
     members: dict[str, Running] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
     pausing: set[str] = field(default_factory=set)
+    waiting: dict[Running, None] = field(default_factory=dict)
+    failing: bool = False
+    checked: int = -1
+
+    def enter(self, running: Running) -> None:
+        """Have a query as a member, in place of one of its name."""
+        self.members[running.name] = running
+        running.waiting = self.waiting
+        if running.found:
+            self.waiting[running] = None
 
     def read(self, records: Sequence[Accepted | Advanced], batches: Batches) -> None:
         """Read consecutive records that only bring events and watermarks."""
@@ -90,7 +107,9 @@ class Group:
 
     def take_found(self) -> Iterator[tuple[Running, Rows]]:
         """The rows since the last call."""
-        for running in self.members.values():
+        members = [each for each in self.waiting if self.members.get(each.name) is each]
+        self.waiting.clear()
+        for running in members:
             found, running.found = running.found, []
             yield from ((running, rows) for rows in found)
 

@@ -21,6 +21,7 @@ from spaseq.service.core.queries import Queries
 from spaseq.service.core.records import Accepted, Advanced, Deleted, Record, decoded
 from spaseq.service.core.state import State
 from spaseq.service.core.storing import Storing
+from spaseq.service.errors import Refused
 from spaseq.service.log.segmented import SegmentedLog
 
 READ_EVENTS_MAX = 20_000
@@ -77,7 +78,10 @@ class Matcher:
             self._changed.notify()
 
     def call(self, function: Callable[[], _T]) -> Future[_T]:
-        """Let the thread that reads call a function between two records, when it has read all that was given."""
+        """Let the thread that reads call a function between two records, when it has read all that was given.
+
+        Refused, by the future, if matching has ended.
+        """
         return self._called(self._calls, function)
 
     def look(self, function: Callable[[], _T]) -> Future[_T]:
@@ -89,14 +93,26 @@ class Matcher:
 
         def answered() -> None:
             try:
+                self.check()
                 future.set_result(function())
             except Exception as error:
                 future.set_exception(error)
 
         with self._changed:
-            calls.append(answered)
-            self._changed.notify()
+            if self.failure is None:
+                calls.append(answered)
+                self._changed.notify()
+                return future
+        answered()
         return future
+
+    def check(self) -> None:
+        """Raises Refused (503) if matching has ended by a defect."""
+        if self.failure is not None:
+            detail = (
+                f"matching has ended: {type(self.failure).__name__}: {self.failure}; what is accepted is in the log"
+            )
+            raise Refused(503, "Matching has ended", detail)
 
     def recover(self, start: int) -> None:
         """Read the records of the log from a number on, before the thread runs."""
@@ -121,26 +137,28 @@ class Matcher:
                 pass
         except Exception as error:  # a defect: what was accepted is safe in the log
             _logger.exception("matching has ended")
-            self.failure = error
+            with self._changed:
+                self.failure = error
+                calls = [*self._looks, *self._calls]
+                self._looks.clear()
+                self._calls.clear()
+            for call in calls:
+                call()
 
     def _step(self) -> bool:
-        """Wait for work and do some of it; False at the end."""
+        """Wait for work and do some of it; False at the end. Calls are made when what was given has been read."""
         with self._changed:
             while not (self._waiting or self._calls or self._looks or self._closed or self.queries.lagging):
                 self._changed.wait()
-            looks = list(self._looks)
-            self._looks.clear()
             records = self._taken()
-            calls = [] if self._waiting else list(self._calls)
-            if calls:
-                self._calls.clear()
+            looks, calls = len(self._looks), 0 if self._waiting else len(self._calls)
             if self._closed and not (calls or looks or records):
                 return False
         self._read(records)
-        for look in looks:
-            look()
-        for call in calls:
-            call()
+        for _ in range(looks):
+            self._looks.popleft()()
+        for _ in range(calls):
+            self._calls.popleft()()
         for group in self.queries.lagging:
             self._catch_up(group)
         if self.state.number >= self._saved + SNAPSHOT_RECORDS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from spaseq.algebra.build import build
@@ -38,11 +38,6 @@ def derived_streams(state: State) -> dict[str, str]:
     return {name: each.register for name, each in meanings(state).items() if each.register is not None}
 
 
-def readers_of(state: State, iri: str) -> list[str]:
-    """The names of the queries that read a stream."""
-    return [name for name, each in meanings(state).items() if iri in _read(each)]
-
-
 def users_of(state: State, iri: str) -> list[str]:
     """The names of the queries that use a knowledge base."""
     return [name for name, each in meanings(state).items() if uses_knowledge(each, iri)]
@@ -73,14 +68,19 @@ def with_producers(made: Mapping[str, TemporalQuery], wanted: TemporalQuery) -> 
     return list(found.values())[::-1]
 
 
-def problems_of(state: State, text: str, name: str) -> tuple[TemporalQuery | None, list[Problem]]:
-    """The meaning of a text, if it can run in a service with this state, and its problems and warnings."""
+def problems_of(
+    state: State, made: Collection[str], text: str, name: str
+) -> tuple[TemporalQuery | None, list[Problem]]:
+    """The meaning of a text, if it can run in a service with this state, and its problems and warnings.
+
+    made    the IRIs of the streams that queries make
+    """
     query, found = check(text, name)
     problems = list(found)
     if query is None:
         return None, problems
     meaning = build(query)
-    streams = {each.settings.iri for each in state.streams.values()} | set(derived_streams(state).values())
+    streams = {each.settings.iri for each in state.streams.values()} | set(made)
     bases = {each.settings.iri for each in state.knowledge.values()}
     for iri in (iri for iri in _read(meaning) if iri not in streams):
         problems.append(_unknown(UNKNOWN_STREAM, f"nobody declared the stream <{iri}>", text, iri))

@@ -44,7 +44,7 @@ class Operators:
         """Let a group read a query from now on; it knows how far the streams are."""
         operator = self._setup.live_operator(running.meaning, running.max_runs)
         running.reader = group.network.add(operator, running.take)
-        group.members[running.name] = running
+        group.enter(running)
         for _, iri in running.meaning.streams:
             if group.watermarks.get(iri, BEFORE_ALL) != BEFORE_ALL:
                 group.network.advance(iri, group.watermarks[iri])
@@ -53,7 +53,7 @@ class Operators:
         """Let a group read a query that goes on from a state."""
         operator = self._setup.operator(running.meaning, running.max_runs)
         running.reader = group.network.add_restored(operator, running.take, state)
-        group.members[running.name] = running
+        group.enter(running)
 
     def bound_letters(self) -> list[DeadLetter]:
         """The dead letters of events over a bound since the last call."""

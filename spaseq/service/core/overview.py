@@ -44,6 +44,9 @@ class Overview:
 
     def stream(self, name: str) -> dict[str, Any]:
         """A stream."""
+        with self._admission.deciding:
+            if name in self._state.streams:
+                return self._stream(name)
         return _found(self.streams(), "stream", name)
 
     def kbs(self) -> list[dict[str, Any]]:

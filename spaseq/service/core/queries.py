@@ -76,7 +76,7 @@ class Queries:
         with self.operators.over:
             group.read(records, self._on_time)
         for name, reason in _failures(group).items():
-            group.members[name].error = reason
+            group.members[name].error, group.failing = reason, True
         self.main.network.release_terms(beside=[each.network for each in self.aside])
 
     def late_letters(self, record: Accepted) -> Iterator[DeadLetter]:
@@ -162,7 +162,7 @@ class Queries:
         for records in self._past([each.meaning for each in again.members.values()], group):
             with self.operators.over:
                 again.read(records, self._on_time)
-        running.error = _failures(again).get(running.name, "")
+        running.error, group.failing = _failures(again).get(running.name, ""), True
         self.operators.put_in(group, running, again.network.state_of(again.members[running.name].reader))
         for each in again.members.values():
             again.network.remove(each.reader, keep_readers=True)

@@ -243,6 +243,10 @@ class Service:
         while self._matcher.call(lambda: bool(self._queries.lagging)).result():
             pass
 
+    def check_matching(self) -> None:
+        """Raises Refused (503) if matching has ended by a defect: then no row comes any more."""
+        self._matcher.check()
+
     def counters(self) -> Mapping[str, float]:
         """Numbers for metrics."""
         return {

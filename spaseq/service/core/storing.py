@@ -34,6 +34,7 @@ class Storing:
         self.read = database.meta("read", 0)
         self._newest_letter = database.newest_letter()
         self._failures = database.failures()
+        self._failed_until = max((number for number, _, _ in self._failures.values()), default=-1)
         self._stored: dict[int, int] = {}
 
     def store_main(self, group: Group, more: Sequence[DeadLetter]) -> None:
@@ -92,7 +93,9 @@ class Storing:
 
     def _failed(self, group: Group) -> list[tuple[int, int, int, str]]:
         """The queries that have failed; one that did before a restart fails at the same record again."""
-        found = []
+        if not group.failing and group.checked >= self._failed_until:
+            return []
+        group.failing, group.checked, found = False, group.number, []
         for running in group.members.values():
             number, _, error = self._failures.get(running.number, (0, 0, ""))
             if running.shadow or (running.error and running.put < number):

@@ -11,7 +11,6 @@ from spaseq.service.core.admission import Admission
 from spaseq.service.core.clock import Clock
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.matcher import Matcher
-from spaseq.service.core.meanings import meanings
 from spaseq.service.errors import Refused
 
 TICK_S = 1.0
@@ -62,9 +61,12 @@ class Ticker:
     def _move_silent_streams(self) -> None:
         now = self._clock.steady()
         with self._admission.deciding:
-            state = self._admission.decided
-            read = {iri for meaning in meanings(state).values() for _, iri in meaning.streams}
-            names = [name for name, each in state.streams.items() if each.settings.iri in read]
+            streams = self._admission.decided.streams
+            if all(each.settings.idle_timeout_ns is None for each in streams.values()):
+                self._read_since = {}
+                return
+            read = self._declarations.read_streams()
+            names = [name for name in read if streams[name].settings.idle_timeout_ns is not None]
         self._read_since = {name: self._read_since.get(name, now) for name in names}
         self._admission.tick(self._read_since)
 

@@ -46,8 +46,8 @@ async def healthy(state: AppState, request: Request) -> Response:
 
 
 async def ready(state: AppState, request: Request) -> Response:
-    """The service has recovered; raises Refused (503) before."""
-    state.check_ready()
+    """The service has recovered, and matches; raises Refused (503) before, and when matching has ended."""
+    state.core.check_matching()
     return json_response({"status": "ready"})
 
 

@@ -221,9 +221,46 @@ def test_a_stream_that_a_query_makes_is_read_and_not_pushed_to(running: Running)
 
 
 def test_the_queue_refuses_what_has_not_been_read_and_says_when_to_ask_again(running: Running) -> None:
+    running.service._matcher.close()  # nothing is read
+    running.push(event("first", 0))
     with pytest.raises(Refused) as refused:
-        running.push(*(event(f"e{number}", number) for number in range(1001)))
+        running.push(*(event(f"e{number}", number) for number in range(1000)))
     assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+    read_again(running.service)
+
+
+def test_a_body_with_more_events_than_the_queue_is_taken_when_nothing_waits(running: Running) -> None:
+    running.put("each", EACH)
+    running.push(*(event(f"e{number}", number) for number in range(1500)), event("last", 1600))
+    assert len(running.values("each", "v")) == 1000  # of 1500, the first thousand
+    assert running.service.query("each")["rows"] == 1500
+
+
+def test_matching_that_ends_by_a_defect_is_said(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    running.put("each", EACH)
+    monkeypatch.setattr(running.service._queries, "read", broken)
+    running.push(event("e1", 0))
+    with pytest.raises(Refused, match="no such luck"):
+        running.service.settled()
+    with pytest.raises(Refused, match="no such luck") as refused:
+        running.service.check_matching()
+    assert refused.value.status == 503
+    with pytest.raises(Refused, match="no such luck"):
+        running.service.snapshot()
+    running.again()
+    running.push(event("e2", 10))
+    assert running.values("each", "v") == ["1"]
+
+
+def broken(*_: object) -> None:
+    raise RuntimeError("no such luck")
+
+
+def read_again(service: Service) -> None:
+    """Let the matcher read, which was closed."""
+    service._matcher._closed = False
+    service._matcher._thread = Thread(target=service._matcher._run)
+    service._matcher.start()
 
 
 def test_rows_that_were_found_just_before_a_pause_are_on_disk_before_the_next_snapshot(running: Running) -> None:
@@ -235,6 +272,4 @@ def test_rows_that_were_found_just_before_a_pause_are_on_disk_before_the_next_sn
     service._matcher._read(service._matcher._taken())
     service._matcher.save()
     assert [n for n, _ in service.rows("pair", 0, 10)] == [1]
-    service._matcher._closed = False
-    service._matcher._thread = Thread(target=service._matcher._run)
-    service._matcher.start()
+    read_again(service)

@@ -29,6 +29,7 @@ class MemoryCore:
         self.found: dict[str, list[str]] = {}
         self.oldest = 1
         self.snapshots = 0
+        self.defect = ""
         self._streams: dict[str, StreamSettings] = {}
         self._kbs: dict[str, KnowledgeSettings] = {}
         self._queries: dict[str, QuerySettings] = {}
@@ -159,6 +160,10 @@ class MemoryCore:
 
     def snapshot(self) -> None:
         self.snapshots += 1
+
+    def check_matching(self) -> None:
+        if self.defect:
+            raise Refused(503, "Matching has ended", self.defect)
 
     def counters(self) -> Mapping[str, float]:
         return {"log_bytes": 17.0}

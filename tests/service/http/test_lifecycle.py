@@ -39,6 +39,15 @@ def test_the_port_answers_503_until_the_core_is_open(capsys: pytest.CaptureFixtu
         assert f"listening on http://127.0.0.1:{server.port}\n" in capsys.readouterr().err
 
 
+def test_a_service_whose_matching_has_ended_is_not_ready_and_says_why() -> None:
+    with served() as server:
+        assert server.client.get("/readyz").status_code == 200
+        server.core.defect = "no such luck"
+        answer = server.client.get("/readyz")
+        assert (answer.status_code, answer.json()["detail"]) == (503, "no such luck")
+        assert server.client.get("/healthz").status_code == 200
+
+
 def test_a_core_that_does_not_open_ends_the_server_with_what_it_said() -> None:
     def opened() -> None:
         raise InputError("another service has the folder")

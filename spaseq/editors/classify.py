@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sparql_gpm.syntax.tokens import Token
@@ -30,20 +30,20 @@ class Classified:
     end: int
 
 
-def classified(text: str) -> Iterator[Classified]:
-    """Every token and comment of a text, in order."""
+def classified(text: str, lexemes: Sequence[Lexeme] | None = None) -> Iterator[Classified]:
+    """Every token and comment of a text, in order; `lexemes` are those of the text, if they are known."""
     end = 0
-    for token in _tokens(text):
+    for token in _tokens(text, scan(text, Report(text)) if lexemes is None else lexemes):
         yield from _between(text, end, token.start)
         yield token
         end = token.end
     yield from _between(text, end, len(text))
 
 
-def _tokens(text: str) -> Iterator[Classified]:
+def _tokens(text: str, lexemes: Sequence[Lexeme]) -> Iterator[Classified]:
     depth = 0
     in_sequence = False
-    for lexeme in scan(text, Report(text)):
+    for lexeme in lexemes:
         if lexeme.kind in EMBEDDED:
             yield from _sparql(text, lexeme)
             continue

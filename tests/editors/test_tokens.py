@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import skipUnless
@@ -20,8 +19,8 @@ from spaseq.editors.kinds import Kind
 from spaseq.editors.pygments_lexer import SPAseqLexer
 from spaseq.lang.lexemes import KEYWORDS
 from spaseq.lang.parse import check
+from tests.editors.queries import ROOT, queries
 
-ROOT = Path(__file__).parent.parent.parent
 NODE = shutil.which("node")
 NODE_MODULES = ROOT / "editors/vscode/node_modules/vscode-textmate"
 ODD = (
@@ -47,12 +46,9 @@ FIRST First LIMIT 3"""
 """Names that are keywords elsewhere, strings of several lines, brackets in strings and comments."""
 
 
-@cache
 def texts() -> tuple[str, ...]:
     """Every query of the examples and tests without errors, and ODD."""
-    paths = [path for folder in ("examples", "tests") for path in sorted((ROOT / folder).rglob("*.rq"))]
-    right = [path for path in paths if path.parent.name != "errors" or path.name.startswith("warned")]
-    return (*(path.read_bytes().decode().replace("\r\n", "\n") for path in right), ODD)
+    return (*(text.replace("\r\n", "\n") for text in queries()), ODD)
 
 
 def by_character(text: str, name: Callable[[Kind], Any]) -> list[Any]:

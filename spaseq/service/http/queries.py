@@ -8,6 +8,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from spaseq.editors.formatting import formatted, hindrances
 from spaseq.service.errors import Refused
 from spaseq.service.http.answers import lines_response
 from spaseq.service.http.media import JSON, NDJSON, QUERY_TEXT
@@ -77,6 +78,18 @@ async def validate(state: AppState, request: Request) -> Response:
     """The problems of a text, which is not registered."""
     _, text = await text_in(request, state, _TEXT_TYPES)
     return json_response(await state.read(state.core.validate, text))
+
+
+async def format_text(state: AppState, request: Request) -> Response:
+    """The text of a query in the one format; raises Refused (422) for one that cannot be read."""
+    _, text = await text_in(request, state, _TEXT_TYPES)
+    return json_response({"text": await state.read(_formatted, text)})
+
+
+def _formatted(text: str) -> str:
+    if problems := hindrances(text):
+        raise Refused(422, "The query is wrong", problems[0].message, problems=problems)
+    return formatted(text)
 
 
 async def explain(state: AppState, request: Request) -> Response:

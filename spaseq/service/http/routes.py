@@ -79,6 +79,10 @@ _QUERIES = (
     Operation("POST", "/v1/queries/{name}/pause", "admin", queries.pause, {204: "paused"} | _MISSING),
     Operation("POST", "/v1/queries/{name}/resume", "admin", queries.resume, {204: "resumed"} | _MISSING),
     Operation("POST", "/v1/validate", "read", queries.validate, {200: "problems and warnings"}, _TEXT),
+    Operation(
+        "POST", "/v1/format", "read", queries.format_text,
+        {200: "the text in the one format", 422: "it cannot be read; problems say why"}, _TEXT,
+    ),
     Operation("GET", "/v1/queries/{name}/explain", "read", queries.explain, {200: "the description"} | _MISSING),
     Operation(
         "GET", "/v1/queries/{name}/matches", "read", matches.matches,

@@ -54,6 +54,7 @@ def test_each_token_allows_what_it_is_for(guarded: RunningServer) -> None:
     requests = [
         ("GET", "/v1/streams", "READ"), ("GET", "/v1/queries/q/matches", "READ"), ("GET", "/metrics", "READ"),
         ("GET", "/openapi.json", "READ"), ("GET", "/v1/deadletters", "READ"), ("POST", "/v1/validate", "READ"),
+        ("POST", "/v1/format", "READ"),
         ("POST", "/v1/queries/q/why", "READ"), ("POST", "/v1/queries/q/why-not", "READ"),
         ("POST", "/v1/queries/q/replay", "READ"), ("POST", "/v1/streams/s", "PUSH"),
         ("POST", "/v1/streams/s/advance", "PUSH"), ("PUT", "/v1/streams/s", "ADMIN"), ("PUT", "/v1/kb/k", "ADMIN"),

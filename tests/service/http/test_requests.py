@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from spaseq.editors.formatting import formatted
 from spaseq.service.errors import Refused
 from spaseq.service.settings.configuration import Configuration, Limits
 from tests.service.http.servers import QUERY, STREAM, TURTLE, RunningServer, served
@@ -222,6 +223,14 @@ def test_problems_of_a_text_have_their_places(server: RunningServer) -> None:
     assert problem(answer, 422)["problems"] == [expected]
     answer = server.client.post("/v1/validate", content="nothing", headers={"Content-Type": "text/plain"})
     assert (answer.status_code, answer.json()["problems"]) == (200, [{"code": "SQ001"}])
+
+
+def test_a_text_is_given_in_the_one_format(server: RunningServer) -> None:
+    text = QUERY.replace("SELECT", "select").replace("{", "{ ")
+    answer = server.client.post("/v1/format", content=text, headers={"Content-Type": "text/plain"})
+    assert (answer.status_code, answer.json()) == (200, {"text": formatted(text)})
+    answer = server.client.post("/v1/format", content="SELECT ?a WITHIN", headers={"Content-Type": "text/plain"})
+    assert problem(answer, 422)["problems"][0]["code"] == "SQ002"
 
 
 def test_an_explanation_a_replay_dead_letters_and_a_snapshot_are_given(server: RunningServer) -> None:

@@ -1,0 +1,30 @@
+"""The commands for those who write queries: `fmt`. Only click is imported here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from spaseq.cli import options as common
+
+
+@click.command("fmt", short_help="Write queries in the one format.")
+@common.queries_argument
+@click.option(
+    "--check", is_flag=True, help="Write nothing: name the files that are not in the format, and exit with 1."
+)
+@common.debug_option
+def fmt_command(queries: tuple[Path, ...], check: bool) -> None:
+    """Write queries in the one format, each to its file: keywords in upper case, a line for each clause.
+
+    Comments, and line breaks inside of brackets, stay. QUERY is a file, or - for standard input, which goes to standard
+    output.
+
+    \b
+    spaseq fmt queries/*.rq
+    spaseq fmt --check queries/*.rq
+    """
+    from spaseq.cli.fmt import format_queries
+
+    format_queries(queries, check)

@@ -10,9 +10,11 @@ from pathlib import Path
 from posixpath import dirname, join, normpath, relpath
 
 from docs.site.cli_page import cli_page
+from docs.site.cookbook_pages import cookbook_pages
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/cli.md": cli_page,
+    **cookbook_pages(),
 }
 """Pages made from the code, by their place on the site."""
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from docs.site.assembly import Page
+from docs.site.cookbook_pages import VOCABULARIES
 
 SECTIONS = (
     ("Tutorials", "tutorials/"),
@@ -19,6 +20,7 @@ SECTIONS = (
 
 FIRST = (
     "tutorials/first-match.md", "tutorials/knowledge-base.md", "tutorials/live.md", "cookbook/index.md",
+    *(f"cookbook/{name}.md" for name in VOCABULARIES),
     "reference/language.md", "reference/grammar.md", "reference/specification.md", "reference/cli.md",
     "reference/api.md", "reference/http.md", "reference/errors.md",
     "explanation/semantics.md", "explanation/evaluators.md", "explanation/choosing.md", "explanation/papers.md",

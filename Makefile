@@ -42,7 +42,7 @@ thorough: $(TOOLS)  ## an hour of new examples of every property, pairs, fuzzed 
 	$(BIN)/python -m tests.fuzz --inputs 100000 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases
-	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
+	$(BIN)/python -m tests.spark.kills --seed $(SEED)
 	$(BIN)/python -m pytest tests/spark/long_cluster.py
 
 crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer

@@ -2,15 +2,21 @@
 
 `dev` and `ci` draw the same examples every time. `thorough` draws new ones, twice as many; EXAMPLES=N draws
 N/100 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
+
+Except in `thorough`, LLVM optimises kernels less, which halves the time that compiling them takes. Their code is kept
+apart, so that no other run of this checkout is slow.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 from tests.kb.servers import startable
+
+_PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
 
 _EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
 _COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -20,10 +26,13 @@ settings.register_profile("ci", deadline=None, suppress_health_check=_COMMON, pr
 settings.register_profile(
     "thorough", deadline=None, suppress_health_check=_COMMON, print_blob=True, max_examples=_EXAMPLES
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+settings.load_profile(_PROFILE)
 
 
 os.environ["SPASEQ_QUERY_CACHE"] = "off"
+if _PROFILE != "thorough":  # numba reads both when it is imported
+    os.environ.setdefault("NUMBA_OPT", "1")
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))
 
 
 def pytest_report_header() -> str:

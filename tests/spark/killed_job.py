@@ -1,4 +1,4 @@
-"""A Spark job for test_kill.py to kill: streams in, matches into BatchFiles and into a file sink of Spark's own.
+"""A Spark job for kills.py to kill: streams in, matches into BatchFiles and into a file sink of Spark's own.
 
 python tests/spark/killed_job.py FOLDER EVALUATOR MASTER
 """

@@ -6,9 +6,11 @@ import ast
 import gzip
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +285,20 @@ def test_the_first_malformed_line_ends_a_strict_run(
     assert f"error: {folder / 'in' / 'a.nq'}:121:1: The subject of a triple" in capsys.readouterr().err
 
 
-def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(java: None, folder: Path) -> None:
+@pytest.fixture
+def here(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """Run a job in the session of the tests, which does not end with it: starting another one takes half a minute."""
+    listeners: list[Any] = []
+    streams = type(spark.streams)
+    add = streams.addListener
+    monkeypatch.setattr(streams, "addListener", lambda self, each: (listeners.append(each), add(self, each)))
+    monkeypatch.setattr(type(spark), "stop", lambda self: None)
+    yield lambda job: runpy.run_path(str(job), run_name="__main__") and None
+    for listener in listeners:
+        spark.streams.removeListener(listener)
+
+
+def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(here: Callable[[Path], None], folder: Path) -> None:
     job = folder / "job.py"
     options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--dead-letter={folder / 'late'}"]
     options += ["--shards=2", "--master=local[2]", f"--job={job}"]
@@ -295,8 +310,9 @@ def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(java: None, fo
     said = "no row of 'pairs': no event that was read has the property <urn:b>, which B asks for; seen: <urn:a>"
     assert said in done.stdout.splitlines(), "spark-submit joins both outputs of a driver"
     (folder / "in" / "b.nq").write_text(stream(87, 3), encoding="utf-8")
-    done = spaseq("submit", folder / "pairs.rq", *options, "--run", "--end-of-stream")
+    done = spaseq("submit", folder / "pairs.rq", *options, "--end-of-stream")
     assert done.returncode == 0, done.stderr
+    here(job)
     embedded = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", "--format=ndjson")
     assert rows(_written(folder)) == rows(embedded.stdout)
     assert len(list((folder / "late").glob("batch-*.ndjson"))) == 2

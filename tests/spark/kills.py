@@ -1,8 +1,8 @@
 """Nothing is lost and nothing comes twice when processes of a job are killed with -9, and the job started again.
 
-By hand, with more kills, over the ways to run, of every evaluator in turn; it prints a table:
+Some minutes, so `make thorough` runs it; over the ways to run, of every evaluator in turn; it prints a table:
 
-    python -m tests.spark.test_kill --kills 36 --seed 1
+    python -m tests.spark.kills --kills 36 --seed 1
 """
 
 from __future__ import annotations
@@ -132,11 +132,6 @@ def killed_job(folder: Path, way: str, name: str, victims: list[str], seed: int)
         home = cluster.home if cluster is not None else spark_home(folder)
         killed = KilledRun(folder, name, way, home, cluster, random.Random(seed)).until_its_end(victims)
     return killed, difference(folder, JOBS[name])
-
-
-def test_a_killed_job_loses_nothing_and_repeats_nothing(java: None, tmp_path: Path) -> None:
-    killed, found = killed_job(tmp_path, "local", "adaptive", ["all"], 5)
-    assert killed and (found.lost, found.twice, found.different) == (0, 0, 0)
 
 
 def main() -> None:

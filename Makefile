@@ -43,7 +43,7 @@ thorough: $(TOOLS)  ## an hour of new examples of every property, pairs, fuzzed 
 	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases
 	$(BIN)/python -m tests.spark.kills --seed $(SEED)
-	$(BIN)/python -m pytest tests/spark/long_cluster.py
+	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py
 
 crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer
 	$(BIN)/python -m tests.service.crashes --kills $(KILLS) --seed $(SEED)

@@ -148,7 +148,8 @@ def failing(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
 
 def reset(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    handler.connection.close()
+    socket.close(handler.connection.detach())  # its close() would wait for the files that are made of it
+    handler.close_connection = True
 
 
 def truncated(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:

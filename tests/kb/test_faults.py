@@ -1,4 +1,7 @@
-"""A proxy between the engine and a real endpoint does what networks do."""
+"""A proxy between the engine and a real endpoint does what networks do.
+
+Pauses are a tenth as long as they are for users; `make thorough` runs these tests with those of users.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ from pathlib import Path
 from urllib.parse import quote_plus
 
 import pytest
+import tenacity
+from hypothesis import settings
 
 import spaseq
-from kb.breaker import OPEN_S_MAX
+from kb import breaker, protocol
 from kb.source import Failure, Source
 from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
@@ -42,6 +47,19 @@ MISDEEDS: dict[str, Misdeed] = {
 }
 
 
+PACE = 1.0 if settings.get_current_profile_name() == "thorough" else 0.1
+"""Seconds for each second of a user."""
+OUTAGE_S = 20 * PACE
+
+
+@pytest.fixture(autouse=True)
+def _shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    least, most = PACE * protocol.BACKOFF_S_MIN, PACE * protocol.BACKOFF_S_MAX
+    monkeypatch.setattr(protocol, "_backoff", tenacity.wait_random_exponential(multiplier=least, max=most))
+    monkeypatch.setattr(breaker, "OPEN_S_MIN", PACE * breaker.OPEN_S_MIN)
+    monkeypatch.setattr(breaker, "OPEN_S_MAX", PACE * breaker.OPEN_S_MAX)
+
+
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     with oxigraph(data()) as url:
@@ -55,15 +73,15 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
-def job_over(stream: Path, url: str, failure: Failure) -> spaseq.Job:
+def job_over(stream: Path, url: str, failure: Failure, timeout_s: float = 2.0) -> spaseq.Job:
     """Batches of 40 events, so that something can happen between them."""
-    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=2.0)
+    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=timeout_s)
     return spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
 
 
-def run(stream: Path, url: str, failure: Failure = "wait") -> tuple[list[str], int]:
+def run(stream: Path, url: str, failure: Failure = "wait", timeout_s: float = 2.0) -> tuple[list[str], int]:
     """The rows, and how many were joined with nothing."""
-    job = job_over(stream, url, failure)
+    job = job_over(stream, url, failure, timeout_s)
     try:
         rows = sorted(repr(row) for rows in job.rows() for row in rows)
         return rows, sum(job.statistics.skipped_rows.values())
@@ -81,25 +99,25 @@ def test_waiting_gives_the_rows_of_an_undisturbed_run(endpoint: str, stream: Pat
     undisturbed, _ = run(stream, endpoint)
     every = 12 if kind == "slow" else 3
     with Proxy(endpoint, lambda n: MISDEEDS[kind] if n % every == 1 else None) as proxy:
-        rows, skipped = run(stream, proxy.url)
+        rows, skipped = run(stream, proxy.url, timeout_s=0.5 if kind == "slow" else 2.0)
     assert len(undisturbed) == 120
     assert (rows, skipped) == (undisturbed, 0)
     assert len(proxy.seen) > 24, "requests were repeated"
 
 
-def test_an_endpoint_that_goes_for_20_s_and_comes_back_costs_nothing_but_time(endpoint: str, stream: Path) -> None:
+def test_an_endpoint_that_goes_and_comes_back_costs_nothing_but_time(endpoint: str, stream: Path) -> None:
     undisturbed, _ = run(stream, endpoint)
     with Proxy(endpoint) as proxy, contextlib.closing(job_over(stream, proxy.url, "wait")) as job:
         pieces = job.rows()
         rows = rows_of_batch(pieces)
         assert len(rows) == 40
         proxy.down()
-        back = threading.Timer(20.0, proxy.up)
+        back = threading.Timer(OUTAGE_S, proxy.up)
         begin = time.monotonic()
         back.start()
         rows += [row for piece in pieces for row in piece]
         back.join()
-        assert time.monotonic() - begin > 19.0
+        assert time.monotonic() - begin > 0.95 * OUTAGE_S
     assert sorted(map(repr, rows)) == undisturbed
     assert not job.statistics.skipped_rows
 
@@ -115,7 +133,7 @@ def test_an_endpoint_that_goes_and_comes_back_costs_exactly_the_rows_of_that_tim
         assert rows_of_batch(pieces) == []
         assert job.statistics.skipped_rows == {DB: 40}
         proxy.up()
-        time.sleep(OPEN_S_MAX)
+        time.sleep(breaker.OPEN_S_MAX)
         rows += [row for piece in pieces for row in piece]
     assert len(rows) == 80
     told = [record.getMessage() for record in caplog.records if record.name.startswith("kb.")]
@@ -137,7 +155,7 @@ def test_skipping_loses_and_counts_exactly_the_rows_concerned(endpoint: str, str
 
     proxy.misdeeds = misdeed
     with proxy:
-        rows, skipped = run(stream, proxy.url, "skip")
+        rows, skipped = run(stream, proxy.url, "skip", timeout_s=0.5 if kind == "slow" else 2.0)
     assert 0 < skipped == len(undisturbed) - len(rows)
     assert set(rows) < set(undisturbed)
     assert any("http://x/s100'" in row for row in set(undisturbed) - set(rows))

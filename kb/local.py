@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import gzip
-import itertools
 import os
 import zlib
 from array import array
@@ -21,6 +20,7 @@ import numpy as np
 import pyoxigraph
 from pyoxigraph import RdfFormat
 
+from kb.blank_labels import BlankLabels
 from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
 from kb.triple_filter import TripleFilter
@@ -30,7 +30,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.relations.keys import first_rows
-from sparql_gpm.terms import Term, relabelled
+from sparql_gpm.terms import relabelled
 
 FORMATS: Mapping[str, RdfFormat] = {
     ".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".nq": RdfFormat.N_QUADS, ".trig": RdfFormat.TRIG,
@@ -38,8 +38,9 @@ FORMATS: Mapping[str, RdfFormat] = {
 }  # fmt: skip
 """The suffixes that are read, each also with `.gz`."""
 
+_ALL_LABELS_GIVEN = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
+"""The formats in which every blank node has a label."""
 _SUFFIXES = " ".join(FORMATS) + ", each also with .gz"
-_files_read = itertools.count()
 
 Columns = tuple["array[int]", "array[int]", "array[int]"]
 
@@ -47,8 +48,8 @@ Columns = tuple["array[int]", "array[int]", "array[int]"]
 Progress = Callable[[str, int, int], None]
 """Called with the name of a file, the number of its bytes read so far, and its size."""
 
-Take = Callable[[Iterator[pyoxigraph.Quad], str], None]
-"""Called with the quads of a file and the prefix for the labels of its blank nodes."""
+Take = Callable[[Iterator[pyoxigraph.Quad], BlankLabels], None]
+"""Called with the quads of a file and what labels its blank nodes."""
 
 
 def load_graph(
@@ -72,8 +73,9 @@ def load_graph(
     wanted = None if usable is None or entail else TripleFilter(usable)
     columns: Columns = (array("q"), array("q"), array("q"))
 
-    def take(quads: Iterator[pyoxigraph.Quad], scope: str) -> None:
-        append(filter(wanted, quads) if wanted else quads, scope, dictionary, columns)
+    def take(quads: Iterator[pyoxigraph.Quad], labels: BlankLabels) -> None:
+        seen = labels.seen(quads)
+        append(filter(wanted, seen) if wanted else seen, labels, dictionary, columns)
 
     read_files(os.fspath(source), iri, take, progress)
     subjects, predicates, objects = (np.frombuffer(column, dtype=np.int64) for column in columns)
@@ -83,8 +85,8 @@ def load_graph(
 
 def read_files(source: str, iri: str, take: Take, progress: Progress | None) -> None:
     """Read the files that a path, directory or glob stands for; raises KnowledgeBaseError."""
-    for path in files_of(source):
-        _read_file(path, iri, take, progress)
+    for place, path in enumerate(files_of(source)):
+        _read_file(path, iri, place, take, progress)
 
 
 def graph_of(iri: str, subjects: Ids, predicates: Ids, objects: Ids) -> EventBatch:
@@ -117,16 +119,16 @@ def suffix_of(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
-def _read_file(path: Path, iri: str, take: Take, progress: Progress | None) -> None:
+def _read_file(path: Path, iri: str, place: int, take: Take, progress: Progress | None) -> None:
     suffix = suffix_of(path)
     if suffix not in FORMATS:
         raise KnowledgeBaseError(f"unknown suffix {suffix!r}", str(path), hint=f"suffixes read: {_SUFFIXES}")
     try:
         if FORMATS[suffix] == RdfFormat.RDF_XML:
             _check_entities(path)
-        with _opened(path, progress) as stream:
+        with path.open("rb") as raw, _unpacked(raw, path, progress) as stream:
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
-            take(quads, f"kb{next(_files_read)}")
+            take(quads, BlankLabels(raw, iri, place, given=FORMATS[suffix] in _ALL_LABELS_GIVEN))
     except SyntaxError as error:
         raise _syntax_error(error, path, suffix) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -139,21 +141,20 @@ def _read_file(path: Path, iri: str, take: Take, progress: Progress | None) -> N
 
 
 def _check_entities(path: Path) -> None:
-    with _opened(path, None) as stream:
+    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
         fault = entity_fault(stream)
     if fault:
         raise KnowledgeBaseError(fault, str(path), hint="write out what it stands for, or convert the file")
 
 
 @contextmanager
-def _opened(path: Path, progress: Progress | None) -> Iterator[IO[bytes]]:
-    with path.open("rb") as raw:
-        watched = raw if progress is None else cast(IO[bytes], _Watched(raw, path, progress))
-        if not path.name.lower().endswith(".gz"):
-            yield watched
-            return
-        with gzip.GzipFile(fileobj=watched, mode="rb") as unzipped:
-            yield cast(IO[bytes], unzipped)
+def _unpacked(raw: IO[bytes], path: Path, progress: Progress | None) -> Iterator[IO[bytes]]:
+    watched = raw if progress is None else cast(IO[bytes], _Watched(raw, path, progress))
+    if not path.name.lower().endswith(".gz"):
+        yield watched
+        return
+    with gzip.GzipFile(fileobj=watched, mode="rb") as unzipped:
+        yield cast(IO[bytes], unzipped)
 
 
 class _Watched:
@@ -171,20 +172,17 @@ class _Watched:
         return piece
 
 
-def append(quads: Iterator[pyoxigraph.Quad], scope: str, dictionary: Dictionary, columns: Columns) -> None:
+def append(
+    quads: Iterator[pyoxigraph.Quad], label: Callable[[str], str], dictionary: Dictionary, columns: Columns
+) -> None:
     """Adds the ids of the triples of a file's quads; each distinct term is translated once."""
     known: dict[ParsedTerm, int] = {}
     for quad in quads:
         for column, parsed in zip(columns, (quad.subject, quad.predicate, quad.object), strict=True):
             identifier = known.get(parsed)
             if identifier is None:
-                identifier = known[parsed] = dictionary.intern(own_term(parsed, scope))
+                identifier = known[parsed] = dictionary.intern(relabelled(to_term(parsed), label))
             column.append(identifier)
-
-
-def own_term(parsed: ParsedTerm, scope: str) -> Term:
-    """The term that is parsed in a file; its scope is part of the labels of blank nodes."""
-    return relabelled(to_term(parsed), lambda label: f"{scope}x{label}")
 
 
 def _syntax_error(error: SyntaxError, path: Path, suffix: str) -> KnowledgeBaseError:

@@ -140,7 +140,7 @@ class Prepared:
 
     def _use(self, file: PreparedFile) -> None:
         self._file = file
-        self._terms = PreparedTerms(file)
+        self._terms = PreparedTerms(file, self.iri)
         for name in ("_view", "_evaluator"):
             self.__dict__.pop(name, None)
         self._known: dict[Pattern, Relation] = {}

@@ -17,17 +17,19 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph
 
+from kb.blank_labels import BlankLabels
 from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
-from kb.local import Columns, Progress, append, graph_of, own_term, read_files
+from kb.local import Columns, Progress, append, graph_of, read_files
 from kb.prepared_file import ALIGNMENT, CHECKSUM, COLUMNS, HEAD, MAGIC, VERSION
 from kb.prepared_merge import TermRuns, TripleRuns
 from kb.spool import Spool
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.numeric import float64
-from sparql_gpm.reading.document_terms import ParsedTerm
+from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.term_text import canonical_token
+from sparql_gpm.terms import relabelled
 
 RUN_BYTES_MAX = 32 << 20
 """Memory of the terms and triples of a run, about; merging takes less."""
@@ -69,7 +71,7 @@ class _Runs:
     """Quads in temporary files, cut into runs by the memory that they take."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._files = folder, 0
         self._terms, self._triples = TermRuns(folder), TripleRuns(folder)
         self._begin()
 
@@ -80,8 +82,9 @@ class _Runs:
         self._columns: Columns = (array("q"), array("q"), array("q"))
         self._bytes = 0
 
-    def take(self, quads: Iterator[pyoxigraph.Quad], scope: str) -> None:
-        """Add the quads of a file; the scope tells its blank nodes from those of others."""
+    def take(self, quads: Iterator[pyoxigraph.Quad], _: BlankLabels) -> None:
+        """Add the quads of a file. Its blank nodes are told from those of others by the number of the file."""
+        scope = self.next_scope()
         blank: dict[ParsedTerm, int] = {}
         while some := list(islice(quads, _QUADS_AT_ONCE)):
             for quad in some:
@@ -98,8 +101,13 @@ class _Runs:
                 self.end()
                 blank.clear()
 
+    def next_scope(self) -> str:
+        """The beginning of the labels of the blank nodes of the next file."""
+        self._files += 1
+        return f"kb{self._files - 1}x"
+
     def _new(self, parsed: ParsedTerm, scope: str) -> int:
-        term = own_term(parsed, scope)
+        term = relabelled(to_term(parsed), lambda label: scope + label)
         token = canonical_token(term)
         self._tokens.append(token)
         self._numbers.append(float64(term))
@@ -133,8 +141,13 @@ def _add_entailed(runs: _Runs, sources: Sequence[str], base: str, progress: Prog
     """Add the triples of the sources, and all that follow from them together, as one run."""
     dictionary = Dictionary()
     columns: Columns = (array("q"), array("q"), array("q"))
+
+    def take(quads: Iterator[pyoxigraph.Quad], _: BlankLabels) -> None:
+        scope = runs.next_scope()
+        append(quads, lambda label: scope + label, dictionary, columns)
+
     for source in sources:
-        read_files(source, base, lambda quads, scope: append(quads, scope, dictionary, columns), progress)
+        read_files(source, base, take, progress)
     subjects, predicates, objects = (np.frombuffer(column, dtype=np.int64) for column in columns)
     graph = graph_of(base, *materialised((subjects, predicates, objects), dictionary))
     runs.add(graph.terms, dictionary)

@@ -53,10 +53,13 @@ class PreparedFile:
                 self._file = os.dup(file.fileno())
                 weakref.finalize(self, os.close, self._file)
                 self._state = _state_of(os.fstat(self._file))
-                header = self._header(file)
+                text = self._header(file)
+                header = json.loads(text)
                 self._mapped = mmap.mmap(self._file, 0, access=mmap.ACCESS_READ)
             if header["size"] != len(self._mapped):
                 raise ValueError("the file has been cut off")
+            self.content = hashlib.blake2b(text).hexdigest()
+            """The same for files of the same content: the header has the checksums of all columns."""
             self.entailed = bool(header["entailed"])
             self._sections: dict[str, tuple[str, int, int, int]] = header["arrays"]
             self._columns: dict[str, NDArray[Any]] = {}
@@ -95,7 +98,7 @@ class PreparedFile:
         except OSError:
             return False
 
-    def _header(self, file: IO[bytes]) -> Any:
+    def _header(self, file: IO[bytes]) -> bytes:
         magic, version, length = HEAD.unpack(file.read(HEAD.size))
         if magic != MAGIC:
             raise ValueError("not a prepared knowledge base")
@@ -106,7 +109,7 @@ class PreparedFile:
         header = file.read(length)
         if zlib.crc32(header) != checksum:
             raise ValueError("its header is damaged")
-        return json.loads(header)
+        return header
 
     def _checksum(self, start: int, size: int) -> int:
         found, end = 0, start + size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -10,27 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kb.blank_labels import scope_of
 from kb.prepared_file import PreparedFile, hash_of
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token, term_of
 from sparql_gpm.terms import Term, blank_nodes, relabelled
 
-_opened = itertools.count()
-
 
 class PreparedTerms(Dictionary):
     """The file's terms under the file's own ids, and above them terms that only patterns have.
 
-    Blank nodes of the file get labels that are unique in this process. Nothing is ever released.
+    Blank nodes of the file get labels of this knowledge base and this content. Nothing is ever released.
     """
 
-    def __init__(self, file: PreparedFile) -> None:
+    def __init__(self, file: PreparedFile, iri: str) -> None:
         self.generation = 0  # what else a Dictionary holds is in the file
         self._file = file
         self._stored = file.length("hashes")
         self._more = Dictionary()
-        self._scope = f"pre{next(_opened)}x"
+        self._scope = scope_of(iri, file.content)
 
     def __len__(self) -> int:
         return self._stored + len(self._more)

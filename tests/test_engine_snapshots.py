@@ -16,6 +16,7 @@ import pytest
 
 import spaseq
 from benchmarks.growth_queries import STREAM, event, push_all, two_steps
+from kb.prepared_build import build
 from sparql_gpm.reading import event_builder
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.engine import saved_engine
@@ -191,3 +192,26 @@ def test_another_knowledge_base_that_proves_other_plans_is_refused(tmp_path: Pat
     other = spaseq.Engine.restore(whole, {"http://ex.org/kb": single}, found.append)
     other.push(STREAM, PAIR[1], 1)
     assert [row["o"].lexical for row in found] == ["1"]
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_run_that_holds_a_blank_node_of_a_knowledge_base_goes_on(tmp_path: Path, prepared: bool) -> None:
+    source = tmp_path / "kb.ttl"
+    source.write_text("@prefix : <http://x/> . :s1 :in _:hall . :s2 :in _:hall . :s3 :in [ ] .")
+    if prepared:
+        build([str(source)], tmp_path / "kb.kb")
+        source = tmp_path / "kb.kb"
+    knowledge = "GRAPH <http://x/kb> { ?s :in ?room } ?s :reads"
+    query = (
+        "PREFIX : <http://x/> SELECT ?room WITHIN 1 HOUR FROM STREAM S <urn:s> { SEQ(A ; B) "
+        f"DEFINE GPM A ON S {{ {knowledge} ?v }} DEFINE GPM B ON S {{ {knowledge.replace('?s', '?t')} ?w }} }}"
+    )
+    rows = list[Row]()
+    engine = spaseq.Engine(kb={"http://x/kb": str(source)})
+    engine.register(spaseq.parse(query), rows.append)
+    readings = [(IRI(f"http://x/s{n}"), IRI("http://x/reads"), Literal("1", XSD + "integer")) for n in (1, 3, 2)]
+    for at, reading in enumerate(readings):
+        engine.push("urn:s", [reading], f"2026-01-01T00:0{at}:00Z", f"urn:e{at}")
+        engine = spaseq.Engine.restore(engine.snapshot(), on_match=rows.append, kb={"http://x/kb": str(source)})
+    engine.close()
+    assert [row.events for row in rows] == [(("A", ("urn:e0",)), ("B", ("urn:e2",)))]

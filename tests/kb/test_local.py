@@ -161,7 +161,8 @@ def test_terms_of_rdf_1_2_are_read_and_blank_nodes_in_them_belong_to_their_file(
     write: Callable[[str, str], Path],
 ) -> None:
     text = f'{S} {P} <<( _:b {P} "x"@en--ltr )>> , _:b .'
-    first, second = ([line.split(" ", 2)[2] for line in triples(write(name, text))] for name in ("a.ttl", "b.ttl"))
+    texts = {"a.ttl": text, "b.ttl": text + "\n"}
+    first, second = ([line.split(" ", 2)[2] for line in triples(write(*each))] for each in texts.items())
     triple_term, node = first
     assert triple_term == f'<<( {node} {P} "x"@en--ltr )>>'
     assert not {*first} & {*second}

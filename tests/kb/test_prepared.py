@@ -58,7 +58,7 @@ def test_terms_are_found_again_with_their_lexical_forms(tmp_path: Path) -> None:
     (tmp_path / "kb.nt").write_text("\n".join([*lines, "_:b <http://x/p> _:c ."]) + "\n")
     triples, terms = build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
     assert (triples, terms) == (7, len(TERMS) + 1 + len(TERMS) + 1 + 2)
-    found = PreparedTerms(PreparedFile(tmp_path / "kb.kb"))
+    found = PreparedTerms(PreparedFile(tmp_path / "kb.kb"), DB)
     for term in TERMS:
         assert found.term(found.stored(term)) == term
     assert not found.stored(IRI("http://x/none"))
@@ -71,13 +71,17 @@ def test_terms_are_found_again_with_their_lexical_forms(tmp_path: Path) -> None:
     assert found.numbers[found.stored(TERMS[1])] == found.numbers[found.stored(TERMS[2])] == 14
 
 
-def test_two_openings_of_one_file_have_blank_nodes_of_their_own(tmp_path: Path) -> None:
+def test_the_blank_nodes_of_a_file_are_those_of_its_knowledge_base_and_content(tmp_path: Path) -> None:
     (tmp_path / "kb.nt").write_text("_:b <http://x/p> <http://x/o> .\n")
     build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
-    one, other = (PreparedTerms(PreparedFile(tmp_path / "kb.kb")) for _ in range(2))
+    one, again = (PreparedTerms(PreparedFile(tmp_path / "kb.kb"), DB) for _ in range(2))
+    other = PreparedTerms(PreparedFile(tmp_path / "kb.kb"), DB + "2")
     (blank,) = [one.term(i) for i in (1, 2, 3) if isinstance(one.term(i), BlankNode)]
-    assert one.stored(blank)
+    assert one.stored(blank) == again.stored(blank) != 0
     assert not other.stored(blank)
+    (tmp_path / "kb.nt").write_text("_:b <http://x/p> <http://x/o2> .\n")
+    build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
+    assert not PreparedTerms(PreparedFile(tmp_path / "kb.kb"), DB).stored(blank)
 
 
 def test_several_files_make_one_graph_without_repeated_triples(tmp_path: Path) -> None:

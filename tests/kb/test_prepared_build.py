@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from kb import local, prepared_build, prepared_merge
+from kb import prepared_build, prepared_merge
 from kb.errors import KnowledgeBaseError
 from kb.prepared_build import build
 from kb.prepared_file import PreparedFile, hash_of
@@ -69,7 +69,6 @@ def test_any_division_into_runs_and_parts_gives_the_file_of_the_format(
     monkeypatch.setattr(prepared_build, "RUN_BYTES_MAX", dice.choice([0, 3_000, 1 << 20]))
     monkeypatch.setattr(prepared_merge, "_SAMPLE_BYTES", dice.choice([24, 100, 1 << 16]))
     monkeypatch.setattr(prepared_merge, "PART_BYTES_MAX", dice.choice([0, 1_000, 1 << 20]))
-    monkeypatch.setattr(local, "_files_read", itertools.count())
     (tmp_path / "in").mkdir()
     stated = written(tmp_path / "in", dice)
     expected = columns_of(stated, weak_hash)

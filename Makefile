@@ -39,6 +39,7 @@ thorough: $(TOOLS)  ## an hour of new examples of every property, pairs, fuzzed 
 	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)
 	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
+	$(BIN)/python -m tests.why_pairs --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --inputs 100000 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases

@@ -163,6 +163,10 @@ def in_words(fault: Fault) -> str:
             return f"{detail['needed']} do not fit into {detail['window']}"
         case "contiguity":
             return f"<{detail['event']}> is in between, and '{detail['operator']}' is written"
+        case "absence" if "negation" in detail:
+            return f"{detail['negation']} occurred"
+        case "extendable" if "repetition" in detail:
+            return f"events extend {detail['repetition']}"
         case "absence":
             return f"{_graphs(detail.get('events', (detail['event'],)))} occurred"
         case "iterations":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from automata.plan import expression as nodes
@@ -16,8 +16,8 @@ from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.places import Before, Step
 from spaseq.runtime.why.reasons import condition_seen
 from spaseq.runtime.why.runs import Run, clashes, seen_from
-from spaseq.runtime.why.search import Search
-from spaseq.runtime.why.world import Candidate
+from spaseq.runtime.why.search import Search, whole
+from spaseq.runtime.why.world import Candidate, Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,23 @@ class Faults:
 
     def of(self, run: Run, step: Step, ahead: Before, chosen: Sequence[Candidate]) -> list[Fault]:
         """Everything that keeps a run from taking these events as its next step, in the order of CAUSES."""
+        window = list(self.window(self.search.world.frame, [*run.events, *(event for event, _ in chosen)]))
+        limits, failing = list(self._limits(run, step, chosen)), self._failing(run, step, chosen)
         found = [
             *self._late(chosen),
             *self._order(run, chosen),
             *self._join(run, step, chosen),
             *self._partition(chosen),
-            *self._conditions(run, step, chosen),
-            *self._limits(run, step, chosen),
-            *self._window(run, chosen),
+            *(self.condition(longer, pair) for longer, pair in failing),
+            *limits,
+            *window,
             *self.too_few(run),
         ]
         if not any(fault.cause == "order" for fault in found):
-            found += self._contiguity(run, ahead, chosen)
+            world = self.search.world.relaxed(bool(window), [condition for _, (_, condition) in failing])
+            if limits:
+                run, ahead = replace(run, bounds=()), ahead.unlimited()
+            found += self._contiguity(whole(world), run, ahead, chosen)
         return sorted(found, key=lambda fault: CAUSES.index(fault.cause))
 
     def _late(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
@@ -69,9 +74,10 @@ class Faults:
 
     def _join(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
         bindings = seen_from(run.entries, step.path, self.search.world.given)
-        for _, values in chosen:
+        for candidate in chosen:
+            values = candidate[1]
             for variable in clashes(values, bindings):
-                yield self.join(variable, bindings[variable], values[variable])
+                yield self.among(chosen, candidate, self.join(variable, bindings[variable], values[variable]))
             bindings = {**values, **bindings}
 
     def join(self, variable: int, run: int, event: int) -> Fault:
@@ -82,17 +88,32 @@ class Faults:
         return Fault("join", detail, f"let ?{name} be the same: it is {to_ntriples(mine)} and {to_ntriples(other)}")
 
     def _partition(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
-        for event, values in chosen:
-            for variable in self.search.world.given:
+        world = self.search.world
+        for candidate in chosen:
+            event, values = candidate
+            for variable in world.program.partition:
                 if variable not in values:
                     name = as_written(self.evidence.compiled.query.variables[variable])
-                    detail = {"variable": name}
-                    yield Fault("partition", detail, f"let <{self.evidence.name(event)}> bind ?{name}")
+                    detail: dict[str, Any] = {"variable": name}
+                    if variable in world.given:
+                        detail["run"] = self.evidence.term(world.given[variable])
+                    repair = f"let <{self.evidence.name(event)}> {self._binds(name)}"
+                    yield self.among(chosen, candidate, Fault("partition", detail, repair))
 
-    def _conditions(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+    def _binds(self, name: str) -> str:
+        if self.evidence.compiled.query.using is None:
+            return f"bind ?{name}"
+        return f"have a solution of the pattern of USING that agrees with it in ?{name}"
+
+    def among(self, chosen: Sequence[Candidate], candidate: Candidate, fault: Fault) -> Fault:
+        """A fault of one of the events that are to be taken at one time, with its graph."""
+        if len(chosen) == 1:
+            return fault
+        return replace(fault, detail={**fault.detail, "graph": self.evidence.name(candidate[0])})
+
+    def _failing(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> list[tuple[Run, tuple[int, int]]]:
         longer = self.search.lengthened(run, step, chosen)
-        for pair in self.search.failing(longer, step.place, step.path):
-            yield self.condition(longer, pair)
+        return [(longer, pair) for pair in self.search.failing(longer, step.place, step.path)]
 
     def condition(self, run: Run, pair: tuple[int, int]) -> Fault:
         """A condition that does not hold."""
@@ -111,9 +132,8 @@ class Faults:
             if max(inside) - min(inside) > limit:
                 yield _limit(limit, max(inside) - min(inside))
 
-    def _window(self, run: Run, chosen: Sequence[Candidate]) -> Iterator[Fault]:
-        frame = self.search.world.frame
-        events = [*run.events, *(event for event, _ in chosen)]
+    def window(self, frame: Frame, events: Sequence[int]) -> Iterator[Fault]:
+        """The fault of events that fall into no window."""
         if frame.holds(events):
             return
         places = [frame.on_axis(event) for event in events]
@@ -138,11 +158,12 @@ class Faults:
             repair = f"let {done} {'iteration' if done == 1 else 'iterations'} be enough, not {loop.at_least}"
             yield Fault("iterations", detail, repair)
 
-    def _contiguity(self, run: Run, ahead: Before, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+    def _contiguity(self, search: Search, run: Run, ahead: Before, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+        """The nearer events, once what else is in the way has been repaired: it may be in their way, too."""
         if ahead.operator in (None, Contiguity.ANY) or len(run.entries) == run.start:
             return
-        world, events = self.search.world, tuple(sorted({event for event, _ in chosen}))
-        nearer = [n for n, _ in self.search.nearest(run, ahead) if world.merged.before(n, events)]
+        world, events = search.world, tuple(sorted({event for event, _ in chosen}))
+        nearer = [n for n, _ in search.nearest(run, ahead) if world.merged.before(n, events)]
         if ahead.operator is Contiguity.STRICT:
             between = world.between(run.last, events)
             if between is not None:

@@ -9,10 +9,10 @@ from itertools import chain, islice, product
 
 from automata.plan import expression as nodes
 from spaseq.algebra.partitions import as_written
-from spaseq.algebra.written import elements_written
 from spaseq.outputs.attempts import CAUSES, Attempt, Fault
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.faults import Faults
+from spaseq.runtime.why.in_the_way import in_the_way, written
 from spaseq.runtime.why.places import NOTHING, Before, Place, Step, steps_of
 from spaseq.runtime.why.reasons import bound, events_of
 from spaseq.runtime.why.relaxed import Relaxed
@@ -24,8 +24,6 @@ KEPT_MAX = 200
 """Attempts that are looked into; of more that came as far, the first ones."""
 LOOKS_MAX = 64
 """Events that one of them is tried with, of each kind: nearest first."""
-OCCURRENCES_MAX = 10
-"""Events of one match that are named for being in the way of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,46 +211,64 @@ class Analysis:
         if best is not None and len(best[1]) == 1:
             return best
         best = _fewer(best, self._least(stuck, step, whole_pattern, after=False))
-        later = next(self._later(stuck, step), None)
-        if later is None and (best is None or len(best[1]) > 1):
-            return None, (*self._faults(stuck).too_few(stuck.run), self._end(stuck, step))
-        return best if best is not None or later is None else self._nothing_fits(stuck, step, later)
+        later = [next(self._later(stuck, symbol), None) for symbol in step.place.symbols]
+        if None in later and (best is None or len(best[1]) > 1):
+            ended = [symbol for symbol, event in zip(step.place.symbols, later, strict=True) if event is None]
+            return None, (*self._faults(stuck).too_few(stuck.run), self._end(stuck, ended))
+        return best if best is not None or later[0] is None else self._nothing_fits(stuck, step, later[0])
 
     def _lacking(self, step: Step) -> Iterator[tuple[int | None, ...]]:
         """Each part of the patterns of a step's symbols, as what is left out of them."""
         symbols = step.place.symbols
         for place, symbol in enumerate(symbols):
-            for part in range(len(self.relaxed(symbol).parts)):
+            for part in self.relaxed(symbol).choices:
                 yield tuple(part if place == other else None for other in range(len(symbols)))
 
-    def _end(self, stuck: Stuck, step: Step) -> Fault:
-        streams = self._streams(step)
+    def _end(self, stuck: Stuck, symbols: Sequence[int]) -> Fault:
+        streams = self._streams(symbols)
         where = f"stream {streams[0]}" if len(streams) == 1 else f"streams {', '.join(streams)}"
         after = "" if not stuck.run.last else f" after <{self._evidence.name(stuck.run.last[-1])}>"
         return Fault("end", {"streams": streams}, f"wait for an event on {where}{after}")
 
     def _nothing_fits(self, stuck: Stuck, step: Step, event: int) -> Found | None:
         """The faults of an event that lacks several parts of the step's pattern."""
-        (symbol, *others) = step.place.symbols
-        if others:
-            symbol = next((s for s in step.place.symbols if not self._evidence.found[s]), symbol)
-        lacking, values = self.relaxed(symbol).least(event)
-        faults = [self.relaxed(symbol).fault(part, values) for part in lacking]
-        if not others:
-            faults += self._faults(stuck).of(stuck.run, step, stuck.ahead or NOTHING, [(event, values)])
-        return (event, faults) if faults else None
+        lacks, chosen = list[Sequence[int]](), list[Candidate]()
+        for symbol in step.place.symbols:
+            parts, candidate = self._lacking_least(stuck, symbol, event)
+            lacks.append(parts)
+            chosen.append(candidate)
+        faults = self._of(stuck, step, lacks, chosen)
+        return (chosen[-1][0], faults) if faults else None
+
+    def _lacking_least(self, stuck: Stuck, symbol: int, event: int) -> tuple[Sequence[int], Candidate]:
+        """The parts that an event, or else the nearest one on the streams of a symbol, lacks, and what it has."""
+        relaxed, merged = self.relaxed(symbol), self._evidence.merged
+        for candidate in self._at(symbol, None, merged.times[event]):
+            together = merged.times[candidate[0]] == merged.times[event]
+            if together and merged.before(stuck.run.last, (candidate[0],)):
+                return (), candidate
+        if not relaxed.on_streams(event):
+            event = relaxed.nearest(event)
+        parts, values = relaxed.least(event)
+        return parts, (event, values)
+
+    def _of(self, stuck: Stuck, step: Step, lacks: Sequence[Sequence[int]], chosen: Sequence[Candidate]) -> list[Fault]:
+        """The faults of events for a step that lack parts of its patterns, in the order of CAUSES."""
+        faults = self._faults(stuck)
+        found = [
+            faults.among(chosen, candidate, self.relaxed(symbol).fault(part, candidate[1]))
+            for symbol, parts, candidate in zip(step.place.symbols, lacks, chosen, strict=True)
+            for part in parts
+            if part < len(self.relaxed(symbol).parts)
+        ]
+        found += faults.of(stuck.run, step, stuck.ahead or NOTHING, chosen)
+        return sorted(found, key=lambda fault: CAUSES.index(fault.cause))
 
     def _least(self, stuck: Stuck, step: Step, lacks: Sequence[int | None], after: bool) -> Found | None:
         """Of the events that have solutions of the patterns without these parts, the one with the fewest faults."""
         best: Found | None = None
         for chosen in self._choices(stuck, step, lacks, after):
-            faults = [
-                self.relaxed(symbol).fault(part, values)
-                for symbol, part, (_, values) in zip(step.place.symbols, lacks, chosen, strict=True)
-                if part is not None
-            ]
-            faults += self._faults(stuck).of(stuck.run, step, stuck.ahead or NOTHING, chosen)
-            faults.sort(key=lambda fault: CAUSES.index(fault.cause))
+            faults = self._of(stuck, step, [() if part is None else (part,) for part in lacks], chosen)
             if faults and (best is None or len(faults) < len(best[1])):
                 best = chosen[-1][0], faults
                 if len(faults) == 1:
@@ -279,7 +295,9 @@ class Analysis:
                 yield (candidate,)
                 continue
             rest = [self._at(other, part, times[candidate[0]]) for other, part in zip(others, lacks[1:], strict=True)]
-            yield from ((candidate, *chosen) for chosen in islice(product(*rest), LOOKS_MAX))
+            for chosen in islice(product(*rest), LOOKS_MAX):
+                if not any(event in run.events for event, _ in chosen):
+                    yield candidate, *chosen
 
     def _around(self, symbol: int, part: int | None, time: int | None, after: bool) -> Sequence[Candidate]:
         """Solutions after a time, the nearest first; or those up to it."""
@@ -305,21 +323,21 @@ class Analysis:
             self._by_time[key] = [times[event] for event, _ in found], found
         return self._by_time[key]
 
-    def _later(self, stuck: Stuck, step: Step) -> Iterator[int]:
-        """The events on the step's streams that come after a run, and may be taken."""
+    def _later(self, stuck: Stuck, symbol: int) -> Iterator[int]:
+        """The events on the streams of a symbol that come after a run, and may be taken."""
         merged, asked = stuck.search.world.merged, self._furthest.asked
         begin = min(stuck.run.last, default=0)
-        pins = [asked.pins[s] for s in step.place.symbols if s in asked.pins and s not in self._furthest.repeated]
+        pins = [] if symbol in self._furthest.repeated else [own for s, own in asked.pins.items() if s == symbol]
         for event in range(begin, merged.count):
-            read = any(self.relaxed(symbol).on_streams(event) for symbol in step.place.symbols)
+            read = self.relaxed(symbol).on_streams(event)
             named = all(event in own for own in pins)
             inside = asked.least <= merged.times[event] <= asked.most
             if read and named and inside and merged.before(stuck.run.last, (event,)):
                 yield event
 
-    def _streams(self, step: Step) -> tuple[str, ...]:
+    def _streams(self, symbols: Sequence[int]) -> tuple[str, ...]:
         query = self._evidence.compiled.query
-        read = {stream for symbol in step.place.symbols for stream in query.patterns[symbol].streams}
+        read = {stream for symbol in symbols for stream in query.patterns[symbol].streams}
         return tuple(query.streams[stream][0] for stream in sorted(read))
 
     # --- attempts that have taken all steps -----------------------------------------------------------
@@ -333,20 +351,10 @@ class Analysis:
             found.append(faults.condition(run, pair))
             owner = run.entries[-1 if pair[0] == MATCH else pair[0]]
             step = step or self._evidence.compiled.query.patterns[owner.symbol].name
-        for gap, occurred in islice(search.occurring(run), OCCURRENCES_MAX):
-            found.append(self._absence(occurred.events[len(run.entries) :]))
-            step = step or self._written(search.world.negated[gap.place])
-        if next(search.extended(run), None) is not None:
-            for end, event in dict.fromkeys(search.extended(run, loosely=True)):
-                name = self._evidence.name(event)
-                found.append(Fault("extendable", {"event": name}, f"remove <{name}>, which extends it"))
-                step = step or self._written(end.loop)
+        for name, fault in in_the_way(faults, run):
+            found.append(fault)
+            step = step or name
         return self._attempt(stuck, step, None, found) if found else None
-
-    def _absence(self, events: Sequence[int]) -> Fault:
-        names = tuple(dict.fromkeys(map(self._evidence.name, events)))
-        detail = {"event": names[0], **({"events": names} if len(names) > 1 else {})}
-        return Fault("absence", detail, f"remove <{names[0]}>")
 
     # --- values ---------------------------------------------------------------------------------------
 
@@ -363,7 +371,7 @@ class Analysis:
         )
 
     def _written(self, place: Place) -> str:
-        return elements_written(self._evidence.compiled.query, [place.node])
+        return written(self._evidence, place)
 
     def _faults(self, stuck: Stuck) -> Faults:
         return Faults(self._evidence, stuck.search, self._late)

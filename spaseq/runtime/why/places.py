@@ -51,6 +51,10 @@ class Before:
     limit: int | None
     rivals: tuple[Step, ...]
 
+    def unlimited(self) -> Before:
+        """The same without its limit."""
+        return replace(self, limit=None, rivals=tuple(replace(step, limit=None) for step in self.rivals))
+
 
 NOTHING = Before(None, None, ())
 

@@ -45,8 +45,17 @@ class Relaxed:
         """True if the step reads the stream of an event."""
         return self._evidence.merged.streams[event] in self._pattern.streams
 
+    def nearest(self, event: int) -> int:
+        """The event on the streams of the step that is nearest in the merged order; `event` if there is none."""
+        streams = self._evidence.merged.streams
+        found = (other for other, stream in enumerate(streams) if stream in self._pattern.streams)
+        return min(found, key=lambda other: abs(other - event), default=event)
+
     def without(self, part: int) -> Sequence[Candidate]:
-        """The solutions without one part, in events that have none with it, by event."""
+        """The solutions without one part, in events that have none with it, by event.
+
+        After the last part stands, under USING, the partition: then they are those of events in none.
+        """
         if part not in self._found:
             kept = frozenset(range(len(self.parts))) - {part}
             every = self._evidence.every
@@ -54,7 +63,7 @@ class Relaxed:
             wanted[list(self._matched)] = False
             places = np.arange(len(every), dtype=np.int64)
             self._found[part] = []
-            opened = with_open_predicate(self._pattern.pattern, part)
+            opened = with_open_predicate(self._pattern.pattern, part) if part < len(self.parts) else None
             if opened is not None and not self._is_seen(part):
                 self._found[part] = self._similar(part, self._solved(opened, every, wanted), places)
             if not self._found[part]:
@@ -81,6 +90,11 @@ class Relaxed:
         rows = np.flatnonzero(column == nearest)
         columns = {name: ids[rows] for name, ids in found.columns.items()}
         return self._candidates(Solutions(found.events[rows], columns), positions)
+
+    @property
+    def choices(self) -> range:
+        """Everything that `without` can leave out."""
+        return range(len(self.parts) + (self._evidence.compiled.query.using is not None))
 
     def least(self, event: int) -> tuple[list[int], Values]:
         """The parts that an event lacks, so few that none of them can be put back, and a solution without them."""
@@ -143,11 +157,19 @@ class Relaxed:
     def _in_partitions(
         self, row: int, candidate: Candidate, agreeing: Mapping[int, Sequence[int]]
     ) -> Iterator[Candidate]:
-        """A solution in the partitions of its event; `agreeing`: of the partition's variables, what solutions bind."""
+        """A solution in the partitions of its event that agree with it, as it is where none does.
+
+        agreeing    of the partition's variables, what solutions bind
+        """
         event, own = candidate
-        for given in self._partitions.get(event, ()):
-            if all(column[row] in (UNBOUND, given[variable]) for variable, column in agreeing.items()):
-                yield event, {**own, **given}
+        agreed = [
+            given
+            for given in self._partitions.get(event, ())
+            if all(column[row] in (UNBOUND, given[variable]) for variable, column in agreeing.items())
+        ]
+        yield from ((event, {**own, **given}) for given in agreed)
+        if not agreed:
+            yield candidate
 
     @cached_property
     def _partitions(self) -> Mapping[int, Sequence[Values]]:

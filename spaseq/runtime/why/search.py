@@ -266,9 +266,11 @@ class Search(Owed):
 
     def _follows(self, run: Run, symbol: int, candidate: Candidate) -> bool:
         merged, (event, values) = self.world.merged, candidate
-        if event >= merged.count or not all(merged.precedes(last, event) for last in run.last):
+        if event >= merged.count or event in self.world.gone:
             return False
-        return self.covers is not None or all(variable in values for variable in self.world.given)
+        if not all(merged.precedes(last, event) for last in run.last):
+            return False
+        return self.covers is not None or all(variable in values for variable in self.world.program.partition)
 
     def extend(self, run: Run, step: Step, chosen: Sequence[Candidate], bindings: Values) -> Run | None:
         """The run with one more step: ν compatible, decidable conditions hold, window and limits hold."""
@@ -313,7 +315,7 @@ class Search(Owed):
     # --- complete matches -------------------------------------------------------------------------
 
     def false_at_end(self, run: Run) -> Iterator[tuple[int, int]]:
-        """The conditions of a run that has taken all steps that do not hold: all are decided at the latest now."""
+        """The conditions of a run that has taken all steps that do not hold: now all are decided."""
         at_end = [(MATCH, which) for which in self.world.at_end] if self.covers is None else []
         return (pair for pair in [*sorted(run.owed), *at_end] if not self.true(run, pair))
 
@@ -325,14 +327,11 @@ class Search(Owed):
             for found in self.occurrences(gap, run, covers):
                 yield gap, found
 
-    def extended(self, run: Run, loosely: bool = False) -> Iterator[tuple[End, int]]:
-        """The possessive repetitions that one more complete iteration extends, with its first event.
-
-        loosely     also by events that the contiguity lets be taken once nearer ones are gone
-        """
+    def extended(self, run: Run) -> Iterator[tuple[End, int]]:
+        """The possessive repetitions that one more complete iteration extends, with its first event."""
         covers = self._covers(run)
         for end in run.ends + run.left:
-            for longer in self._extending(end, covers, loosely):
+            for longer in self._extending(end, covers):
                 yield end, longer.entries[len(end.run.entries)].event
 
     def _covers(self, run: Run) -> Callable[[int], bool]:
@@ -344,7 +343,7 @@ class Search(Owed):
         whole = next(self.false_at_end(run), None) is None and next(self.occurring(run), None) is None
         return whole and next(self.extended(run), None) is None
 
-    def _extending(self, end: End, covers: Callable[[int], bool], loosely: bool) -> Iterator[Run]:
+    def _extending(self, end: End, covers: Callable[[int], bool]) -> Iterator[Run]:
         """One more complete iteration, its own `!` included, before the next positive step."""
         loop, last = end.loop.node, end.last(self.world.merged.times)
         assert isinstance(loop, nodes.Repetition) and loop.contiguity is not None
@@ -352,8 +351,7 @@ class Search(Owed):
         start = replace(end.run, gaps=(), open=(), ends=(), left=())
         quiet = replace(self, observer=ANYTHING)
         for variant in variants(end.loop.items[0]):
-            contiguity = Contiguity.ANY if loosely else loop.contiguity
-            ahead = Before(contiguity, None, first_steps(variant, inside, None))
+            ahead = Before(loop.contiguity, None, first_steps(variant, inside, None))
             for longer in quiet.walk(variant, start, inside, ahead, lambda r: iter((r,))):
                 events = longer.events[len(start.entries) :]
                 times = self.world.merged.times

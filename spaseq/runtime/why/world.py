@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +18,8 @@ from spaseq.runtime.why.runs import FOREVER, Entries, Events, Values, iterated, 
 
 Candidate = tuple[int, Values]
 """An event and a solution of a symbol in it."""
+ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
+"""One window for all events."""
 Referred = tuple[tuple[str, int], ...]
 """The values that a condition read: names and term ids, UNBOUND where there is none."""
 
@@ -68,22 +70,30 @@ class Frame:
     """The window over its axis: times, or places in the (sub)stream; half places for events outside a partition.
 
     first   how many events were before those that are known
+    gone    events that are thought away, ascending
     """
 
     window: Window
     times: Sequence[int]
     substream: Sequence[int] | None
     first: int
+    gone: Sequence[int] = ()
 
     def on_axis(self, event: int) -> int | Fraction:
         """The place of an event on the window's axis."""
         if not self.window.in_events:
             return self.times[event]
+        left_out = bisect_left(self.gone, event)
         if self.substream is None:
-            return event + self.first
+            return event + self.first - left_out
         rank = bisect_left(self.substream, event)
         inside = rank < len(self.substream) and self.substream[rank] == event
-        return rank if inside else rank - Fraction(1, 2)
+        return (rank if inside else rank - Fraction(1, 2)) - left_out
+
+    def without(self, gone: Sequence[int]) -> Frame:
+        """The window once some events are thought away."""
+        inside = [event for event in gone if self.substream is None or _has(self.substream, event)]
+        return replace(self, gone=sorted(inside))
 
     def holds(self, events: Sequence[int]) -> bool:
         """True if all the events fall into one window."""
@@ -146,6 +156,8 @@ class World:
     negated     by number of `!` and `?`, what must not occur
     watched     of each condition, the variables whose rebinding makes it be checked again
     foreign     of each condition, the variables that it may wait for
+    gone        events that are thought away
+    left_out    conditions that are thought away
     """
 
     compiled: Compiled
@@ -164,6 +176,8 @@ class World:
     owned: Sequence[tuple[int, ...]]
     waiting: tuple[int, ...]
     at_end: tuple[int, ...]
+    gone: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
     _decided: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     @property
@@ -176,9 +190,18 @@ class World:
         merged, begin = self.merged, min(last)
         places: Sequence[int] = range(merged.count) if self.substream is None else self.substream
         for place in range(bisect_left(places, begin), len(places)):
-            if merged.before(last, (places[place],)):
+            if places[place] not in self.gone and merged.before(last, (places[place],)):
                 return merged.times[places[place]]
         return FOREVER
+
+    def without(self, gone: frozenset[int]) -> World:
+        """The same without some events."""
+        return replace(self, gone=gone, frame=self.frame.without(sorted(gone)))
+
+    def relaxed(self, endless: bool, conditions: Sequence[int]) -> World:
+        """The same without some conditions, and if so wished in a window without an end."""
+        frame = replace(self.frame, window=ENDLESS) if endless else self.frame
+        return replace(self, frame=frame, left_out=frozenset(conditions))
 
     def between(self, left: Events, right: Events) -> int | None:
         """An event of the substream strictly between two sets of events, the first one."""
@@ -188,12 +211,14 @@ class World:
             event = places[place]
             if merged.times[event] > merged.times[min(right)]:
                 return None
-            if merged.before(left, (event,)) and merged.before((event,), right):
+            if event not in self.gone and merged.before(left, (event,)) and merged.before((event,), right):
                 return event
         return None
 
     def holds(self, condition: int, entries: Entries, path: Path, event: int) -> bool:
         """True if a condition holds, as seen from the iterations `path`; `event`: that of its step."""
+        if condition in self.left_out:
+            return True
         referred = self.referred(condition, entries, path)
         needs_event = self.program.conditions[condition].needs_event
         key = (condition, referred, event if needs_event else None)
@@ -229,6 +254,11 @@ class World:
         return bound[0] if reference.kind == "FIRST" else bound[-1]
 
 
+def _has(ascending: Sequence[int], event: int) -> bool:
+    place = bisect_left(ascending, event)
+    return place < len(ascending) and ascending[place] == event
+
+
 def worlds(
     compiled: Compiled,
     conditions: TermConditionEvaluator,
@@ -238,6 +268,7 @@ def worlds(
 ) -> Iterator[World]:
     """One world for each value of the partition's variables, by first event; one without PARTITION BY.
 
+    Where nothing binds these variables there is one in which no step can be taken.
     first   how many events were before those that are known: none where a partition counts its events
     """
     program = compiled.program
@@ -252,6 +283,8 @@ def worlds(
             key = tuple([values.get(v, UNBOUND) for v in program.partition])
             if UNBOUND not in key:
                 members.setdefault(key, set()).add(event)
+    if not members:
+        yield _world(compiled, conditions, merged, timely, {}, (), first)
     for key, events in sorted(members.items(), key=lambda pair: min(pair[1])):
         given = dict(zip(program.partition, key, strict=True))
         own = {

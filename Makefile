@@ -14,7 +14,7 @@ PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
 
-.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars clean
+.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars web test-web clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -67,6 +67,13 @@ bench: $(TOOLS)  ## the whole way and its peers; BENCH="--quads 1000000 --runs 5
 
 grammars: $(READY)  ## what highlights queries in editors, from the tokens of the lexer
 	$(BIN)/python -m spaseq.editors.grammars
+
+web: $(TOOLS)  ## the bundle of the workbench from its sources in web/; needs node and npm
+	$(BIN)/python -m web.generate
+	cd web && npm ci --silent && npm run --silent check && npm run --silent build
+
+test-web: $(TOOLS)  ## the workbench in a real Chromium (Debian: apt-get install chromium): all of its tests
+	$(BIN)/python -m pytest tests/web $(PYTEST)
 
 docs: $(TOOLS)  ## the documentation as a site in out/docs/site; every link is checked
 	$(BIN)/python -m docs.site

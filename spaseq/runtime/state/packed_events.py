@@ -52,6 +52,15 @@ def unpacked_events(packed: PackedEvents, dictionary: Dictionary) -> EventBatch:
     return EventBatch(_array(times), _array(streams), names, _array(offsets), *(ids[_raw(c)] for c in columns))
 
 
+def unpacked_texts(packed: PackedEvents) -> tuple[list[str], EventBatch]:
+    """The N-Triples texts of the terms, "" for UNBOUND, and the events with places among them instead of ids."""
+    (text, lengths, _), (times, streams, names, offsets, *columns) = packed
+    ends = np.cumsum(_array(lengths)).tolist()
+    texts = [text[begin:end].decode("utf-8") for begin, end in zip([0, *ends], ends, strict=False)]
+    places = map(_array, columns)
+    return ["", *texts], EventBatch(_array(times), _array(streams), names, _array(offsets), *places)
+
+
 def _suffixed(text: bytes, lengths: Ids, suffix: str) -> tuple[bytes, Ids]:
     """The texts with the suffix after each blank node's label."""
     ends = np.cumsum(lengths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from threading import Lock
+from typing import Any
 
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
@@ -32,6 +33,14 @@ class Results:
             detail = f"the rows before {oldest} are past retention"
             raise Refused(410, "Gone", detail, members={"oldest": oldest})
         return self._database.rows(number, oldest - 1 if after is None else after, limit)
+
+    def row(self, name: str, number: int) -> dict[str, Any]:
+        """A row as values of JSON; Refused if there is none of the number, or no longer."""
+        found = self.rows(name, max(0, number - 1), 1)
+        if not found or found[0][0] != number:
+            raise Refused(404, "No such row", f"'{name}' has no row {number}")
+        row: dict[str, Any] = json.loads(found[0][1])
+        return row
 
     def newest_row(self, name: str) -> int:
         """The number of the newest row; 0: there was none."""

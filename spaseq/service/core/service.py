@@ -29,6 +29,7 @@ from spaseq.service.core.queries import Queries
 from spaseq.service.core.records import Record, decoded
 from spaseq.service.core.replay import Replay
 from spaseq.service.core.results import Results, time_of
+from spaseq.service.core.retained import iris, newest_events, row_events
 from spaseq.service.core.saved_groups import restore_groups
 from spaseq.service.core.snapshots import Saved, load
 from spaseq.service.core.storing import Storing
@@ -227,6 +228,23 @@ class Service:
         read = {iri for meaning in wanted for _, iri in meaning.streams}
         iris = [each.settings.iri for each in self._admission.durable.streams.values() if each.settings.iri in read]
         return Replay(wanted, self._overview.sources()).lines(self._log, self._marks.start(iris, begin), begin, stop)
+
+    def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
+        """The events of a row by its steps, those of them that are retained; Refused for a row that is not there."""
+        row, state = self._results.row(name, number), self._admission.durable
+        meaning = declared_meaning(state, name)
+        start = self._marks.start([iri for _, iri in meaning.streams], time_of(row["start"]))
+        found = row_events(self._log, start, meaning, row["events"], time_of(row["time"]))
+        return {step: [each.shown() for each in events] for step, events in found.items()}
+
+    def newest_events(self, name: str, most: int) -> list[dict[str, Any]]:
+        """The newest events of a stream that are retained, the newest last."""
+        return [each.shown() for each in newest_events(self._log, self._overview.stream(name)["iri"], most)]
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The IRIs of the newest events, of the streams and of the knowledge bases."""
+        own = {"streams": self._overview.streams(), "graphs": self._overview.kbs()}
+        return {**iris(self._log), **{kind: [each["iri"] for each in those] for kind, those in own.items()}}
 
     def dead_letters(self, after: int, limit: int) -> list[str]:
         """Dead letters by number, each a line of NDJSON."""

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from spaseq.service.http.operations import Operation
+from spaseq.service.http.operations import PATH_PARAMETERS, Operation
 from spaseq.service.http.problem import MEDIA_TYPE
-from spaseq.service.settings.quantities import NAME_PATTERN
 
 
 class ProblemInText(Struct):
@@ -45,7 +44,10 @@ def document(operations: Sequence[Operation]) -> bytes:
     for each in operations:
         paths.setdefault(each.path, {})[each.method.lower()] = each.document(references.__getitem__)
     problem = {"description": "what is wrong", "content": {MEDIA_TYPE: {"schema": references[ProblemDetails]}}}
-    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": NAME_PATTERN}}
+    parameters = {
+        name: {"name": name, "in": "path", "required": True, "schema": schema}
+        for name, schema in PATH_PARAMETERS.items()
+    }
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
@@ -54,7 +56,7 @@ def document(operations: Sequence[Operation]) -> bytes:
             "components": {
                 "schemas": schemas,
                 "responses": {"Problem": problem},
-                "parameters": {"name": name},
+                "parameters": parameters,
                 "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             },
         }

@@ -11,7 +11,13 @@ from starlette.responses import Response
 
 from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Role
+from spaseq.service.settings.quantities import NAME_PATTERN
 
+PATH_PARAMETERS: Mapping[str, Any] = {
+    "name": {"type": "string", "pattern": NAME_PATTERN},
+    "number": {"type": "integer", "minimum": 0},
+}
+"""What may stand in paths, and its schema."""
 Endpoint = Callable[[AppState, Request], Awaitable[Response]]
 
 
@@ -19,7 +25,7 @@ Endpoint = Callable[[AppState, Request], Awaitable[Response]]
 class Operation:
     """One request.
 
-    path        with {name} for a name
+    path        with {name} for a name, {number} for that of a row
     role        of the token that it needs
     endpoint    the first line of its docstring is the summary
     body        the media types of the body; a Struct is the schema of its JSON, None: bytes or text
@@ -52,7 +58,7 @@ class Operation:
             "security": [] if self.role == "none" else [{"token": []}],
             "x-role": self.role,
         }
-        if self.parameters or "{name}" in self.path:
+        if self.parameters or "{" in self.path:
             found["parameters"] = self._parameters()
         if self.body:
             content = {media: {"schema": _schema(kind, reference)} for media, kind in self.body.items()}
@@ -73,8 +79,7 @@ class Operation:
 
     def _parameters(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        if "{name}" in self.path:
-            found.append({"$ref": "#/components/parameters/name"})
+        found += [{"$ref": f"#/components/parameters/{name}"} for name in PATH_PARAMETERS if f"{{{name}}}" in self.path]
         for name, (place, text) in self.parameters.items():
             found.append({"name": name, "in": place, "description": text, "schema": {"type": "string"}})
         return found

@@ -1,4 +1,4 @@
-"""The page at `/`: streams, queries, counters, live rows, dead letters."""
+"""The workbench at `/`: a page that asks the requests of the table like any client; `make web` builds its files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ async def index(state: AppState, request: Request) -> Response:
 
 async def script(state: AppState, request: Request) -> Response:
     """The script of the page."""
-    return _file("page.js", "text/javascript")
+    return _file("workbench.js", "text/javascript")
 
 
 async def style(state: AppState, request: Request) -> Response:
     """The style of the page."""
-    return _file("page.css", "text/css")
+    return _file("workbench.css", "text/css")
 
 
 PAGES = (
     Operation("GET", "/", "none", index, {200: "the page"}, media=("text/html",)),
-    Operation("GET", "/page.js", "none", script, {200: "its script"}, media=("text/javascript",)),
-    Operation("GET", "/page.css", "none", style, {200: "its style"}, media=("text/css",)),
+    Operation("GET", "/workbench.js", "none", script, {200: "its script"}, media=("text/javascript",)),
+    Operation("GET", "/workbench.css", "none", style, {200: "its style"}, media=("text/css",)),
 )
 """The page and its files; they hold nothing that is secret."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaseq.service.http import knowledge, matches, queries, streams, system
+from spaseq.service.http import knowledge, matches, queries, retained, streams, system
 from spaseq.service.http.media import EVENT_FORMATS, JSON, NDJSON, QUERY_TEXT
 from spaseq.service.http.operations import Operation
 from spaseq.service.settings.knowledge import KnowledgeSettings
@@ -110,5 +110,16 @@ _SERVICE = (
     Operation("GET", "/readyz", "none", system.ready, {200: "recovered", 503: "recovering"}),
     Operation("GET", "/metrics", "read", system.measured, {200: "counters"}, media=("text/plain",)),
 )
-OPERATIONS = (*_STREAMS, *_KNOWLEDGE, *_QUERIES, *_SERVICE)
+_RETAINED = (
+    Operation(
+        "GET", "/v1/streams/{name}/events", "read", retained.newest_events, {200: "an array"} | _MISSING,
+        parameters={"last": ("query", f"how many: {retained.LAST}, or up to {retained.LAST_MAX}")},
+    ),
+    Operation(
+        "GET", "/v1/queries/{name}/matches/{number}/events", "read", retained.row_events,
+        {200: "step → array of events", 410: "the row is past retention"} | _MISSING,
+    ),
+    Operation("GET", "/v1/vocabulary", "read", retained.vocabulary, {200: "sort → array of IRIs"}),
+)  # fmt: skip
+OPERATIONS = (*_STREAMS, *_KNOWLEDGE, *_QUERIES, *_RETAINED, *_SERVICE)
 """All requests but those of the page and of the OpenAPI document, which is made of these."""

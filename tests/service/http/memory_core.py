@@ -155,6 +155,17 @@ class MemoryCore:
             raise Refused(422, "Unusable value", "from is behind to")
         yield from (json.dumps({"query": name, "number": number}) for number in range(1200))
 
+    def newest_events(self, name: str, most: int) -> list[dict[str, Any]]:
+        self._one(self._streams, name)
+        return []
+
+    def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
+        self._one(self._queries, name)
+        return {}
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        return {"properties": []}
+
     def dead_letters(self, after: int, limit: int) -> list[str]:
         return [json.dumps({"n": number, "reason": "late"}) for number in range(after + 1, 1201)][:limit]
 

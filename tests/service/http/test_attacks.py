@@ -76,7 +76,7 @@ def test_without_a_token_the_answer_asks_for_one(guarded: RunningServer, value: 
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert answer.headers["content-type"] == "application/problem+json"
-    for path in ("/", "/page.js", "/healthz", "/readyz"):
+    for path in ("/", "/workbench.js", "/healthz", "/readyz"):
         assert guarded.client.get(path, headers=headers).status_code == 200
 
 

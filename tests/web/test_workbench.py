@@ -1,0 +1,57 @@
+"""The workbench in a real browser over a real service: the way of somebody who sees it for the first time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.serving import Served, event
+
+TEXT = """PREFIX : <http://example.org/>
+SELECT ?sensor ?low ?high WITHIN 10 MINUTES SLIDING
+FROM STREAM S <http://example.org/readings>
+WHERE {
+  SEQ(Low ; High)
+  DEFINE GPM Low ON S { ?sensor :value ?low FILTER(?low < 10) }
+  DEFINE GPM High ON S { ?sensor :value ?high FILTER(?high > 90) }
+}"""
+EVENTS = "".join(
+    event(f"http://example.org/e{second}", second, f'<http://example.org/s1> <http://example.org/value> "{value}"^^<http://www.w3.org/2001/XMLSchema#integer>')
+    for second, value in enumerate([50, 3, 60, 95, 50])
+)  # fmt: skip
+
+
+def editor(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Query text")
+
+
+def write(page: Page, text: str) -> None:
+    editor(page).click()
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")  # typing over coloured text makes the browser try to keep its colour
+    page.keyboard.insert_text(text)
+
+
+def test_a_query_with_an_error_is_mended_and_finds_what_a_file_has(page: Page, service: Served, tmp_path: Path) -> None:
+    page.goto(service.address)
+    page.get_by_label("Query name").fill("heat")
+    write(page, TEXT.replace("SEQ(Low ; High)", "SEQ(Low ; Hihg)"))
+    expect(page.get_by_text("no DEFINE for pattern 'Hihg'").first).to_be_visible()
+
+    write(page, TEXT)
+    expect(page.get_by_text("no DEFINE for pattern")).to_have_count(0)
+    page.get_by_role("button", name="Declare the stream S").click()
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("heading", name="heat")).to_be_visible()
+
+    (tmp_path / "readings.nq").write_text(EVENTS, encoding="utf-8")
+    page.get_by_role("button", name="S 0/s").click()
+    page.get_by_label("Drop files of events here").set_input_files(tmp_path / "readings.nq")
+    expect(page.get_by_text("5 accepted")).to_be_visible()
+    expect(page.get_by_text(":e4", exact=True)).to_be_visible()
+
+    page.get_by_role("button", name="heat").click()
+    row = page.get_by_role("row").nth(1)
+    expect(row).to_contain_text(":s1")
+    expect(row).to_contain_text("95")

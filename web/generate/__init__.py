@@ -1,0 +1,1 @@
+"""The parts of the workbench's sources that follow from the engine: requests and examples."""

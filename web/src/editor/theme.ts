@@ -1,0 +1,30 @@
+import { EditorView } from "@codemirror/view";
+
+/** The colours of the editor are those of the page, light or dark; custom properties reach into its shadow. */
+export const theme = EditorView.theme({
+  "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--field)", fontSize: "13px" },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
+  ".cm-content": { caretColor: "var(--text)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { backgroundColor: "var(--field)", color: "var(--faint)", borderRight: "1px solid var(--line)" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
+  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { background: "var(--selected) !important" },
+  ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent)", color: "var(--on-accent)" },
+  ".cm-completionDetail": { color: "inherit", opacity: "0.8", fontStyle: "normal" },
+  ".cm-diagnostic": { fontFamily: "var(--sans)" },
+  ".cm-diagnosticSource": { opacity: "0.9" },
+  ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
+  ".cm-matchingBracket": { backgroundColor: "var(--selected) !important" },
+  ".tok-keyword": { color: "var(--code-keyword)", fontWeight: "600" },
+  ".tok-function": { color: "var(--code-function)" },
+  ".tok-variable": { color: "var(--code-variable)" },
+  ".tok-name": { color: "var(--code-name)" },
+  ".tok-string": { color: "var(--code-string)" },
+  ".tok-number": { color: "var(--code-number)" },
+  ".tok-iri": { color: "var(--code-iri)" },
+  ".tok-sequence": { color: "var(--mark)", fontWeight: "600" },
+  ".tok-invalid": { color: "var(--bad)" },
+  ".tok-comment": { color: "var(--faint)", fontStyle: "italic" },
+});

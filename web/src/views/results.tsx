@@ -1,0 +1,22 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Query } from "../api/answers";
+import { Feed } from "../model/feed";
+import { Tabs } from "../parts/tabs";
+import { Matches } from "./matches";
+
+/** What a query finds, and how it is run. */
+export function Results({ query }: { query: Query }) {
+  const [feed, setFeed] = useState<Feed | null>(null);
+  const [shown, show] = useState("matches");
+  const begunAnew = feed !== null && query.rows < feed.newest - 1 && query.rows === 0;
+  useEffect(() => {
+    const made = new Feed(query.name);
+    setFeed(made);
+    return () => made.close();
+  }, [query.name, begunAnew]);
+  if (feed === null) return null;
+  const tabs = [
+    { key: "matches", title: "Matches", content: () => <Matches query={query} feed={feed} /> },
+  ];
+  return <Tabs label="Results" tabs={tabs} shown={shown} show={show} />;
+}

@@ -49,6 +49,20 @@ _Said = tuple[dict[str, Any], Future[int] | None]
 """An answer, and the record that has to be on disk before it is given."""
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What 202 says of a body, and the record that has to be on disk before it is said; None: it is."""
+
+    said: dict[str, Any]
+    future: Future[int] | None
+
+    def kept(self) -> dict[str, Any]:
+        """What 202 says, once the record is on disk; Refused if it could not be written."""
+        if self.future is not None:
+            durable(self.future)
+        return self.said
+
+
 @dataclass(slots=True)
 class _Memory:
     """The memory of the events of one stream, beside its progress.
@@ -106,7 +120,7 @@ class Admission:
         self._clock, self._hand_on, self._waiting, self._queue, self._boot = clock, on_durable, waiting, queue, boot
         self._kernels, self._submitted = kernels, 0
         self._memories: dict[str, _Memory] = {}
-        self._commit: GroupCommit[Record] = GroupCommit(log, self._on_durable, self._on_failure)
+        self._commit: GroupCommit[Record] = GroupCommit(log, self._on_durable, self._on_told, self._on_failure)
         self.deciding = self._commit.deciding
         for name in state.streams:
             self._remember(name)
@@ -121,8 +135,8 @@ class Admission:
         key: str | None = None,
         identifier: str | None = None,
         offset: bytes = b"",
-    ) -> dict[str, Any]:
-        """Take a body; returns what 202 says once it is on disk. Refused if nothing of it counts.
+    ) -> Promise:
+        """Take a body; what 202 says holds once it is on disk. Refused if nothing of it counts.
 
         key         of idempotency
         identifier  of the one event of the body that has no graph IRI
@@ -136,10 +150,16 @@ class Admission:
             if not len(body.events) and not body.duplicates and not offset:
                 raise nothing_accepted(body)
             answer = self._take(stream, body, identity_of(body, identifier), asked, now, offset)
-        said, future = answer
-        if future is not None:
-            durable(future)
-        return said
+        return Promise(*answer)
+
+    def accept_at_once(self, *given: Any, **named: Any) -> Promise | None:
+        """`accept`, unless another thread decides just now."""
+        if not self.deciding.acquire(blocking=False):
+            return None
+        try:
+            return self.accept(*given, **named)
+        finally:
+            self.deciding.release()
 
     def advance(self, stream: str, time_ns: int) -> None:
         """No event before this time will come on the stream."""
@@ -263,8 +283,12 @@ class Admission:
     def _on_durable(self, number: int, record: Record) -> None:
         with self.deciding:
             self._settle(number, record)
-            self._submitted -= record.count if isinstance(record, Accepted) else 0
-            self._hand_on(number, record)
+
+    def _on_told(self, number: int, record: Record) -> None:
+        self._hand_on(number, record)
+        if isinstance(record, Accepted):
+            with self.deciding:
+                self._submitted -= record.count
 
     def _settle(self, number: int, record: Record) -> None:
         self.durable.apply(number, record)

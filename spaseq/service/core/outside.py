@@ -90,7 +90,7 @@ class Outside:
 
     def accept_from(self, stream: str, body: bytes, body_format: str, position: bytes) -> object:
         """See `connections.ends.Core`."""
-        return self._admission.accept(stream, body, body_format if body else "nquads", offset=position)
+        return self._admission.accept(stream, body, body_format if body else "nquads", offset=position).kept()
 
     def source_position(self, stream: str) -> bytes:
         """See `connections.ends.Core`."""

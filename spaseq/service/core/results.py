@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -12,6 +13,33 @@ from sparql_gpm.times import parse_time
 from spaseq.outputs.trig import named_graph
 from spaseq.service.errors import Refused
 from spaseq.service.store.database import Database
+from spaseq.service.store.writes import Row
+
+FRESH_ROWS_MAX = 500
+FRESH_CHARACTERS_MAX = 1 << 20
+"""Of rows of a query that are kept in memory for those who follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """The newest rows of a query, in order; `number` is that of the query."""
+
+    number: int
+    rows: list[tuple[int, str]]
+
+    @staticmethod
+    def of(found: Sequence[Row], before: _Fresh | None) -> _Fresh:
+        """These rows, and those before them as far as there is room; the last one in any case."""
+        number = found[0][0]
+        rows = [] if before is None or before.number != number else before.rows
+        rows = [*rows, *((n, text) for _, n, _, text in found)][-FRESH_ROWS_MAX:]
+        room, kept = FRESH_CHARACTERS_MAX, 0
+        for _, text in reversed(rows):
+            room -= len(text)
+            if room < 0 and kept:
+                break
+            kept += 1
+        return _Fresh(number, rows[-kept:])
 
 
 class Results:
@@ -23,6 +51,7 @@ class Results:
     def __init__(self, database: Database, number_of: Callable[[str], int]) -> None:
         self._database, self._number_of = database, number_of
         self._told: dict[str, list[Callable[[], None]]] = {}
+        self._fresh: dict[str, _Fresh] = {}
         self._telling = Lock()
 
     def rows(self, name: str, after: int | None, limit: int) -> list[tuple[int, str]]:
@@ -41,6 +70,17 @@ class Results:
             raise Refused(404, "No such row", f"'{name}' has no row {number}")
         row: dict[str, Any] = json.loads(found[0][1])
         return row
+
+    def fresh_rows(self, name: str, after: int) -> list[tuple[int, str]] | None:
+        """The rows after one, if they are in memory, as those of queries that somebody follows are for a while.
+
+        Any thread asks, and waits for nothing.
+        """
+        fresh = self._fresh.get(name)
+        if fresh is None or fresh.number != self._number_of(name):
+            return None
+        first = fresh.rows[0][0]
+        return fresh.rows[after + 1 - first :] if first <= after + 1 <= fresh.rows[-1][0] + 1 else None
 
     def newest_row(self, name: str) -> int:
         """The number of the newest row; 0: there was none."""
@@ -73,10 +113,18 @@ class Results:
                     told.remove(notify)
                 if not told:
                     self._told.pop(name, None)
+                    self._fresh.pop(name, None)
 
         return end
 
-    def tell(self, names: set[str]) -> None:
+    def stored(self, found: Mapping[str, Sequence[Row]]) -> None:
+        """Let those know who follow queries that have these rows since now."""
+        with self._telling:
+            for name in found.keys() & self._told.keys():
+                self._fresh[name] = _Fresh.of(found[name], self._fresh.get(name))
+        self.tell(found.keys())
+
+    def tell(self, names: Collection[str]) -> None:
         """Let those know who follow some queries."""
         with self._telling:
             told = [notify for name in names for notify in self._told.get(name, ())]

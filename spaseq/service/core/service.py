@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spaseq.errors import InputError
-from spaseq.service.core.admission import Admission, durable
+from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.counted import with_counts
 from spaseq.service.core.declarations import Declarations
@@ -69,7 +69,7 @@ class Service:
         self._results = Results(self._database, self._overview.number)
         self._outside = Outside(self._admission, self._results, self._database)
         self._overview.outside = self._outside
-        storing = Storing(self._database, clock, self._results.tell)
+        storing = Storing(self._database, clock, self._results.stored)
         self._marks = Marks(saved.marks)
         state = saved.state.copy()
         self._matcher = upkeep.matcher = Matcher(self._log, state, self._queries, self._marks, storing, upkeep.save)
@@ -127,8 +127,21 @@ class Service:
         self, stream: str, body: bytes, format: str, idempotency_key: str | None = None, ce_id: str | None = None
     ) -> dict[str, Any]:
         """Take the events of a body; the answer, once they are on disk."""
+        return self.begin(stream, body, format, idempotency_key, ce_id).kept()
+
+    def begin(
+        self, stream: str, body: bytes, format: str, idempotency_key: str | None = None, ce_id: str | None = None
+    ) -> Promise:
+        """`accept`, which does not wait for the disk."""
         self._check_pushed(stream)
         return self._admission.accept(stream, body, format, idempotency_key, ce_id)
+
+    def begin_at_once(
+        self, stream: str, body: bytes, format: str, idempotency_key: str | None = None, ce_id: str | None = None
+    ) -> Promise | None:
+        """`begin`, if that needs to wait for no other thread."""
+        self._check_pushed(stream)
+        return self._admission.accept_at_once(stream, body, format, idempotency_key, ce_id)
 
     def advance(self, stream: str, time: str) -> None:
         """No event before this time will come on the stream."""
@@ -209,6 +222,10 @@ class Service:
         """The number of the newest row that is on disk; 0: there was none."""
         return self._results.newest_row(name)
 
+    def fresh_rows(self, name: str, after: int) -> list[tuple[int, str]] | None:
+        """The rows after one, if they were found so lately that it is known without the disk; else None."""
+        return self._results.fresh_rows(name, after)
+
     def on_rows(self, name: str, notify: Callable[[], None]) -> Callable[[], None]:
         """Let a function know of rows that are on disk, or of the end of the query; the result ends that."""
         return self._results.follow(name, notify)
@@ -258,7 +275,8 @@ class Service:
 
     def settled(self) -> None:
         """Wait until all that was accepted has been read, and its rows are on disk."""
-        while self._matcher.call(lambda: bool(self._queries.lagging)).result():
+        accepted = self._admission.durable.number
+        while self._matcher.call(lambda: self._matcher.state.number < accepted or bool(self._queries.lagging)).result():
             pass
 
     def check_matching(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.row_table import Rows
@@ -25,10 +26,12 @@ class Storing:
 
     letters     that have been found and are not stored yet
     read        the number of the last record whose dead letters are stored
-    on_stored   is called with the names of queries whose rows are on disk now
+    on_stored   is called with the rows that are on disk now, by the names of their queries
     """
 
-    def __init__(self, database: Database, clock: Clock, on_stored: Callable[[set[str]], None]) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, on_stored: Callable[[Mapping[str, Sequence[Row]]], None]
+    ) -> None:
         self._database, self._clock, self._on_stored = database, clock, on_stored
         self.letters: list[DeadLetter] = []
         self.read = database.meta("read", 0)
@@ -49,13 +52,14 @@ class Storing:
     def store(self, group: Group, letters: Sequence[DeadLetter], read: int | None = None) -> None:
         """Store what a group has found, in one transaction, however often it takes."""
         now = self._clock.wall()
-        rows, newest, names = self._rows(group, now)
+        found = self._rows(group, now)
+        newest = {rows[-1][0]: rows[-1][1] for rows in found.values()}
         failed = self._failed(group)
-        if rows or letters or failed:
+        if found or letters or failed:
             self.read = self.read if read is None else read
-            self._transact(rows, newest, failed, self._numbered(letters, now))
-        if names:
-            self._on_stored(names)
+            self._transact(list(chain.from_iterable(found.values())), newest, failed, self._numbered(letters, now))
+        if found:
+            self._on_stored(found)
 
     def forget(self, query: int) -> None:
         """Delete what is stored of a query."""
@@ -63,10 +67,9 @@ class Storing:
         self._stored.pop(query, None)
         self._again(lambda write: forget_query(write, query))
 
-    def _rows(self, group: Group, now: int) -> tuple[list[Row], dict[int, int], set[str]]:
-        rows: list[Row] = []
-        newest: dict[int, int] = {}
-        names: set[str] = set()
+    def _rows(self, group: Group, now: int) -> dict[str, list[Row]]:
+        """The rows that are not in the database yet, by the names of their queries."""
+        new: dict[str, list[Row]] = {}
         for running, found in group.take_found():
             last, stored = self._last_of(running), self._stored_of(running.number)
             for text in _texts(found):
@@ -74,11 +77,11 @@ class Storing:
                     break
                 running.rows += 1
                 if running.rows > stored:
-                    rows.append((running.number, running.rows, now, f'{{"n": {running.rows}, {text[1:]}'))
+                    row = (running.number, running.rows, now, f'{{"n": {running.rows}, {text[1:]}')
+                    new.setdefault(running.name, []).append(row)
             if running.rows > stored:
-                newest[running.number] = self._stored[running.number] = running.rows
-                names.add(running.name)
-        return rows, newest, names
+                self._stored[running.number] = running.rows
+        return new
 
     def _stored_of(self, query: int) -> int:
         """The number of the last row of a query that is in the database."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from spaseq.service.errors import Refused
@@ -152,9 +152,11 @@ class Broadcast:
                 yield _COMMENT
 
     async def _chunk(self, after: int) -> Chunk:
-        """The rows behind a number, read once for all who ask meanwhile."""
+        """The rows behind a number, read once for all who ask meanwhile; those that are in memory without a thread."""
         if (known := self._broadcasts.known(self, after)) is not None:
             return known
+        if after >= self._newest and (fresh := self._workers.core.fresh_rows(self._name, after)) is not None:
+            return self._made(fresh[:CHUNK_ROWS_MAX], after)
         task = self._reading.get(after)
         if task is None:
             task = self._reading[after] = asyncio.create_task(self._read(after))
@@ -173,6 +175,11 @@ class Broadcast:
             newest = await self._workers.read(self._workers.core.newest_row, self._name)
             if newest < self._newest:
                 self.end()
+        return self._made(rows, after)
+
+    def _made(self, rows: Sequence[tuple[int, str]], after: int) -> Chunk:
+        """Rows behind a number as server-sent events."""
+        if not rows:
             return Chunk(b"", after)
         data = "".join([f"id: {number}\ndata: {line}\n\n" for number, line in rows]).encode()
         chunk = Chunk(data, rows[-1][0])

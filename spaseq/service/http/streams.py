@@ -51,20 +51,14 @@ async def delete_stream(state: AppState, request: Request) -> Response:
 
 async def push(state: AppState, request: Request) -> Response:
     """Events; the answer comes when they are on disk."""
-    name, core = name_in(request), state.core
+    name = name_in(request)
     form = event_format(request.headers.get("content-type"))
     key = _key(request, "idempotency-key")
     identity = _key(request, "ce-id")
     async with received(request, state.budget) as body:
         try:
-            found = await state.push(
-                core.accept,
-                name,
-                body,
-                form,
-                idempotency_key=key,
-                ce_id=None if identity is None else unquote(identity),
-            )
+            ce_id = None if identity is None else unquote(identity)
+            found = await state.accepted(name, body, form, idempotency_key=key, ce_id=ce_id)
         except Refused as refused:
             raise _with_formats(refused) from None
     return json_response(found, 202)

@@ -40,14 +40,21 @@ class GroupCommit(Generic[T]):
 
     on_durable  takes the number of each record that is on disk, and the record, in order, before the thread that
                 submitted it hears of it
+    on_told     takes them after that thread has heard of it: work that can wait for its turn
     on_failure  is told when a group could not be written and all that were submitted after it are given up as well,
                 before their threads hear of it: what was decided with them must be undone
     deciding    held by a thread that decides what to submit by what was submitted before, and submits it
     """
 
-    def __init__(self, log: SegmentedLog, on_durable: Callable[[int, T], None], on_failure: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        log: SegmentedLog,
+        on_durable: Callable[[int, T], None],
+        on_told: Callable[[int, T], None],
+        on_failure: Callable[[], None],
+    ) -> None:
         self._log = log
-        self._on_durable, self._on_failure = on_durable, on_failure
+        self._on_durable, self._on_told, self._on_failure = on_durable, on_told, on_failure
         self.deciding = RLock()
         self._changed = Condition()
         self._waiting: list[_Submitted[T]] = []
@@ -83,6 +90,8 @@ class GroupCommit(Generic[T]):
                 self._on_durable(number, record)
             for number, (_, _, future) in enumerate(group, first):
                 future.set_result(number)
+            for number, (_, record, _) in enumerate(group, first):
+                self._on_told(number, record)
 
     def _next_group(self) -> list[_Submitted[T]]:
         """The records of the next group; none once the log is closed."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from spaseq.errors import Problem
+from spaseq.service.core.admission import Promise
 from spaseq.service.errors import Refused
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, QuerySettings
@@ -65,6 +66,17 @@ class MemoryCore:
             raise self.fault
         self.bodies.append((stream, body, format, idempotency_key, ce_id))
         return {"accepted": 1, "duplicates": 0, "late": 0, "rejected": [], "position": len(self.bodies)}
+
+    def begin(
+        self, stream: str, body: bytes, format: str, idempotency_key: str | None = None, ce_id: str | None = None
+    ) -> Promise:
+        return Promise(self.accept(stream, body, format, idempotency_key, ce_id), None)
+
+    def begin_at_once(self, *given: Any, **named: Any) -> None:
+        """Another thread is always in the way."""
+
+    def fresh_rows(self, name: str, after: int) -> None:
+        """Nothing is known without the disk."""
 
     def advance(self, stream: str, time: str) -> None:
         self._one(self._streams, stream)

@@ -96,22 +96,30 @@ def test_any_changed_byte_of_the_last_group_costs_that_group_only(place: int, va
 
 
 def test_records_of_many_threads_share_groups_and_hear_of_their_numbers() -> None:
-    seen: list[tuple[int, str]] = []
-    log = SegmentedLog(FaultyFiles())
-    commit: GroupCommit[str] = GroupCommit(log, lambda number, record: seen.append((number, record)), lambda: None)
+    seen, told = list[tuple[int, str]](), list[tuple[int, str]]()
+    commit: GroupCommit[str] = GroupCommit(
+        SegmentedLog(FaultyFiles()),
+        lambda number, record: seen.append((number, record)),
+        lambda number, record: told.append((number, record)),
+        lambda: None,
+    )
     with commit.deciding:
         futures = [commit.submit(b"%d" % each, f"record {each}") for each in range(100)]
     assert [future.result() for future in futures] == list(range(1, 101))
     commit.close()
-    assert seen == [(each + 1, f"record {each}") for each in range(100)]
+    assert seen == told == [(each + 1, f"record {each}") for each in range(100)]
     with pytest.raises(NotDurable):
         commit.submit(b"late", "late")
+
+
+def ignored(number: int, record: int) -> None:
+    """Nothing is done with a record."""
 
 
 def test_all_records_after_one_that_failed_are_given_up_with_it() -> None:
     files = FaultyFiles()
     undone: list[int] = []
-    commit: GroupCommit[int] = GroupCommit(SegmentedLog(files), lambda number, record: None, lambda: undone.append(1))
+    commit: GroupCommit[int] = GroupCommit(SegmentedLog(files), ignored, ignored, lambda: undone.append(1))
     assert commit.submit(b"good", 0).result() == 1
     files.fail = lambda operation: errno.ENOSPC if operation == "write" else 0
     with commit.deciding:

@@ -12,6 +12,7 @@ from sparql_gpm.well_formed import is_iri
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.errors import InputError
+from spaseq.inputs.given import GivenEvents
 from spaseq.inputs.graphs import is_graph
 from spaseq.inputs.tables.options import is_table
 
@@ -35,7 +36,7 @@ def check_streams(streams: Any) -> None:
             f"streams are a mapping from names to paths, not {type(streams).__name__}", hint='{"S1": "events.nq"}'
         )
     for name, path in streams.items():
-        if not _is_path(path) and not is_table(path):
+        if not _is_path(path) and not is_table(path) and not isinstance(path, GivenEvents):
             raise InputError(
                 f"the input of stream '{name}' is a path, not {type(path).__name__}",
                 hint="events that a program holds are pushed: spaseq.Engine",

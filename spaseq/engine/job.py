@@ -99,7 +99,7 @@ class Job:
             with BatchOver(self._bases):
                 if batch is None:
                     del self._sources[iri]
-                    yield from self._found(self._network.closing(iri))
+                    yield from self._found(self._closing(iri))
                 else:
                     self._read_on(iri)
                     yield from self._take(iri, batch)
@@ -107,7 +107,7 @@ class Job:
             self._dead_letters.check_written()
             self._network.release_terms(beside=tuple(self._ahead.values()))
         with BatchOver(self._bases):
-            yield from self._found(self._network.finishing())
+            yield from self._found(self._finishing())
         yield self._batch_over()
         check_all(self._network.raise_stopped, self._dead_letters.check_whole, self._check_taken)
         self._ended = True
@@ -133,6 +133,14 @@ class Job:
             self._thread.shutdown()
         self._dead_letters.close()
         self._bases.close()
+
+    def _closing(self, iri: str) -> InPieces[None]:
+        """What the end of a stream's input brings."""
+        return self._network.closing(iri)
+
+    def _finishing(self) -> InPieces[None]:
+        """What the end of all input brings."""
+        return self._network.finishing()
 
     def _predicate_filters(self, queries: Sequence[TemporalQuery]) -> dict[str, PredicateFilter]:
         """The triples that some query can use, by the IRI of the stream, where others need not be read.

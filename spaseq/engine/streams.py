@@ -10,6 +10,7 @@ from typing import Any
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_streams
 from spaseq.errors import InputError
+from spaseq.inputs.given import GivenEvents
 from spaseq.inputs.tables.options import is_table
 
 PathLike = str | os.PathLike[str]
@@ -136,7 +137,7 @@ def with_inputs(
         iri = iri_of(key, declared, f"use the IRI: {form}")
         if iri in found:
             raise InputError(f"stream <{iri}> is given twice", hint="several files: give a folder or a glob")
-        found[iri] = names[iri], path if is_table(path) else os.fspath(path)
+        found[iri] = names[iri], path if is_table(path) or isinstance(path, GivenEvents) else os.fspath(path)
     for query in queries:
         if query.register in found:
             message = f"stream <{query.register}> is given, and query '{query.name}' makes it"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,12 @@ from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Knowledge
 from spaseq.errors import InputError
+from spaseq.inputs.given import GivenEvents
 from spaseq.inputs.streams import SourceBatch
 from spaseq.outputs.explanations import Why
 from spaseq.outputs.rows import Row
 from spaseq.physical.program import compile_program
+from spaseq.runtime.embedded.network import InPieces
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.why.evidence import Evidence, part_between
 from spaseq.runtime.why.reasons import absences, matches_of, steps_taken
@@ -34,7 +38,10 @@ _ALWAYS = (-(1 << 62), 1 << 62)
 
 
 class RecordedJob(Job):
-    """A job that has run to its end and kept its events, those that were late too."""
+    """A job that has run to its end and kept its events, those that were late too.
+
+    undecided   rows that more events may still remove, of streams that go on
+    """
 
     operators = RecordingOperator
 
@@ -43,28 +50,60 @@ class RecordedJob(Job):
     ) -> None:
         self.late: dict[str, list[EventBatch]] = {}
         self._delays: dict[str, list[int]] = {}
+        self._given: dict[str, GivenEvents] = {}
+        self._decided: int | None = None
+        self.undecided: list[Row] = []
         self._faulty: list[tuple[str, Malformed]] = []
         super().__init__(queries, streams, kb, options)
 
     def run(self) -> list[Row]:
-        """All rows, in output order; raises RunError, and InputError for more events than are kept."""
+        """The rows, in output order; raises RunError, and InputError for more events than are kept."""
         try:
-            return [row for rows in self.rows() for row in rows]
+            found = [row for rows in self.rows() for row in rows]
         except TooManyEvents:
             hint = "give a part of the input"
             raise InputError(
                 f"the query reads more than {EVENTS_MAX:,} events, which are too many", hint=hint
             ) from None
+        decided = len(found) if self._decided is None else self._decided
+        self.undecided = found[decided:]
+        return found[:decided]
+
+    @property
+    def watermarks(self) -> dict[str, int]:
+        """Of streams that go on: the times before which no event is to come, by IRI."""
+        return {iri: given.watermark for iri, given in self._given.items()}
+
+    def _open(self, iri: str, name: str, source: Any) -> Iterator[SourceBatch]:
+        if not isinstance(source, GivenEvents):
+            return super()._open(iri, name, source)
+        self._given[iri] = source
+        return source.batches(self._dictionary, _LeftOut(partial(self._keep_late, iri), self._keep_faulty))
+
+    def _closing(self, iri: str) -> InPieces[None]:
+        given = self._given.get(iri)
+        return super()._closing(iri) if given is None else self._advancing(iri, given.watermark)
+
+    def _advancing(self, iri: str, time: int) -> InPieces[None]:
+        self._network.advance(iri, time)
+        yield
+
+    def _finishing(self) -> InPieces[None]:
+        if self._given:
+            self._decided = self.statistics.matches
+        return super()._finishing()
 
     def _late(self, iri: str, batch: SourceBatch, late: Sequence[int]) -> None:
         super()._late(iri, batch, late)
         if late:
             events = batch.events.take(np.array(late, dtype=np.int64))
-            own = self.late.setdefault(iri, [])
-            own.append(events)
             running = np.maximum.accumulate(np.maximum(batch.events.times, self._newest[iri]))
-            self._delays.setdefault(iri, []).extend((running - batch.events.times)[late].tolist())
-            self._dictionary.hold(self, [column for held in self.late.values() for e in held for column in e.terms])
+            self._keep_late(iri, events, (running - batch.events.times)[late].tolist())
+
+    def _keep_late(self, iri: str, events: EventBatch, delays: Sequence[int]) -> None:
+        self.late.setdefault(iri, []).append(events)
+        self._delays.setdefault(iri, []).extend(delays)
+        self._dictionary.hold(self, [column for held in self.late.values() for e in held for column in e.terms])
 
     def evidence(self, query: TemporalQuery, least: int, most: int) -> Evidence:
         """The events that the query has read from one time to another, and all that is known of them."""
@@ -82,6 +121,9 @@ class RecordedJob(Job):
 
     def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:
         super()._malformed(name, iri, source, fault)
+        self._keep_faulty(fault, source)
+
+    def _keep_faulty(self, fault: Malformed, source: str = "a pushed body") -> None:
         if len(self._faulty) < MALFORMED_MAX:
             self._faulty.append((source, fault))
 
@@ -118,6 +160,14 @@ class RecordedJob(Job):
         return BatchOver(self._bases)
 
 
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """Keeps what was late or malformed when it was accepted."""
+
+    late: Callable[[EventBatch, Sequence[int]], None]
+    faulty: Callable[[Malformed], None]
+
+
 def why(
     query: AnyQuery | Sequence[AnyQuery],
     streams: Mapping[str, Any],
@@ -145,7 +195,31 @@ def why(
         number = _with_events(asked, rows, match) if isinstance(match, Mapping) else match
         row = _numbered(asked, rows, number)
         found = _explained(job, asked, row, sum(1 for other in rows[: number - 1] if other == row))
+        assert found is not None, row
         return Why(asked.name, number, row.time, row.start, *found, row.graph)
+    finally:
+        job.close()
+
+
+def why_row(
+    query: Sequence[TemporalQuery],
+    streams: Mapping[str, Any],
+    row: Row,
+    place: tuple[int, int],
+    kb: Knowledge | None = None,
+    **options: Any,
+) -> Why | None:
+    """The reasons of a row that was found before; None if the events do not give it.
+
+    query   the row's, and those whose streams it reads
+    place   its number, and how many equal rows came before
+    """
+    asked = asked_query(query, row.query)
+    job = RecordedJob(query, streams, kb, RunOptions.of({**options, "optimise": False}))
+    try:
+        job.run()
+        found = _explained(job, asked, row, place[1])
+        return None if found is None else Why(asked.name, place[0], row.time, row.start, *found, row.graph)
     finally:
         job.close()
 
@@ -178,12 +252,13 @@ def _numbered(query: TemporalQuery, rows: Sequence[Row], number: int) -> Row:
     return rows[number - 1]
 
 
-def _explained(job: RecordedJob, query: TemporalQuery, row: Row, before: int) -> tuple[Any, Any]:
-    """The steps and absences of a row, which so many equal ones come before."""
+def _explained(job: RecordedJob, query: TemporalQuery, row: Row, before: int) -> tuple[Any, Any] | None:
+    """The steps and absences of a row, which so many equal ones come before; None if nothing gives it."""
     with job.bases_state:
         evidence = job.evidence(query, *around(query.window, row.start, row.time))
         found = list(matches_of(evidence, row))
-        assert found, row
+        if not found:
+            return None
         chosen = found[min(before, len(found) - 1)]
         return steps_taken(evidence, chosen), absences(evidence, chosen)
 

@@ -26,6 +26,7 @@ from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.furthest import Analysis, Asked, Furthest, described
 from spaseq.runtime.why.reasons import events_of, matches_of
 from spaseq.runtime.why.runs import Run, seen_from
+from spaseq.runtime.why.waiting import Watermarks, waits_for_decision
 
 _REMOVED_MAX = 10
 """Matches that a selector, AFTER MATCH, DISTINCT or LIMIT removed, and that are looked into."""
@@ -95,9 +96,11 @@ def _answer(
     pinned = {symbols[s]: frozenset(e for n in names for e in evidence.named(n)) for s, names in pins.items()}
     furthest = Furthest(evidence, Asked(bindings, pinned, *period))
     found = furthest.look()
+    watermarks = job.watermarks
+    going_on = {name: watermarks[iri] for name, iri in query.streams if iri in watermarks}
     if found:
-        return WhyNot(query.name, 0, tuple(_removed(job, evidence, run) for run in found[:_REMOVED_MAX]))
-    attempts = Analysis(evidence, furthest, job.delays(query, len(evidence.batch))).attempts()
+        return WhyNot(query.name, 0, tuple(_removed(job, evidence, run, going_on) for run in found[:_REMOVED_MAX]))
+    attempts = Analysis(evidence, furthest, job.delays(query, len(evidence.batch)), going_on).attempts()
     return WhyNot(query.name, 0, tuple(attempts), furthest.left_out)
 
 
@@ -130,9 +133,11 @@ def _stages(query: TemporalQuery) -> Iterator[tuple[str, TemporalQuery, str]]:
     yield "limit-rows", query, f"raise LIMIT {query.limit}"
 
 
-def _removed(job: RecordedJob, evidence: Evidence, run: Run) -> Attempt:
+def _removed(job: RecordedJob, evidence: Evidence, run: Run, going_on: Watermarks) -> Attempt:
     """The attempt of a match that is no row."""
     taken = events_of(evidence, run)
+    if any(row.events == taken for row in job.undecided if row.query == evidence.compiled.query.name):
+        return described(evidence, run, waits_for_decision(evidence, run, going_on))
     last = max(evidence.merged.times[event] for event in run.events)
     for cause, query, repair in _stages(evidence.compiled.query):
         rows = job.again(query)

@@ -14,6 +14,7 @@ from spaseq.outputs.rows import StepEvents
 CAUSES = (
     "late", "malformed", "pattern", "service", "order", "join", "partition", "condition", "limit", "window",
     "contiguity", "absence", "iterations", "extendable", "selector", "skip", "distinct", "having", "limit-rows", "end",
+    "waiting",
 )  # fmt: skip
 """In the order in which one is named where several hold for an event."""
 _SHOWN_MAX = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -9,10 +10,13 @@ import numpy as np
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.funnels import funnel_of
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import BatchOver, Setup
+from spaseq.engine.setup import BatchOver, Setup, named_knowledge
+from spaseq.explain.funnel import to_json as funnel_json
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import to_json
+from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.groups import NEVER_LATE_NS
@@ -26,14 +30,24 @@ class Replay:
     meanings    a query after those that make the streams which it reads
     """
 
-    def __init__(self, meanings: Sequence[TemporalQuery], knowledge: Mapping[str, Source]) -> None:
+    def __init__(
+        self, meanings: Sequence[TemporalQuery], knowledge: Mapping[str, Source], analyze: bool = False
+    ) -> None:
         self._dictionary = Dictionary()
-        self._setup = Setup(knowledge, RunOptions(), self._dictionary)
+        self._setup = Setup(named_knowledge(meanings, knowledge), RunOptions(analyze=analyze), self._dictionary)
         self._network = Network(self._dictionary, NEVER_LATE_NS)
         self._found: list[Rows] = []
-        for meaning in meanings:
-            is_wanted = meaning is meanings[-1]
-            self._network.add(self._setup.operator(meaning), self._found.append if is_wanted else _ignored)
+        self._operators = [self._setup.operator(meaning) for meaning in meanings]
+        for operator in self._operators:
+            is_wanted = operator is self._operators[-1]
+            self._network.add(operator, self._found.append if is_wanted else _ignored)
+
+    def funnel(self, log: SegmentedLog, start: int, begin: int, end: int) -> str:
+        """The funnel of the query over the events with `begin` ≤ time < `end`, as JSON; it was asked to `analyze`."""
+        deque(self.lines(log, start, begin, end), maxlen=0)
+        counted = self._operators[-1]
+        assert isinstance(counted, CountedOperator), counted
+        return funnel_json(funnel_of(counted.query, counted.automaton, counted.tally))
 
     def lines(self, log: SegmentedLog, start: int, begin: int, end: int) -> Iterator[str]:
         """The rows in the events with `begin` ≤ time < `end`, as NDJSON; the log is read from `start` on."""

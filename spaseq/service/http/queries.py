@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +14,7 @@ from spaseq.service.http.answers import lines_response
 from spaseq.service.http.media import JSON, NDJSON, QUERY_TEXT
 from spaseq.service.http.problem import unprocessable
 from spaseq.service.http.requests import (
+    NUMBER_MAX,
     document_in,
     document_of,
     json_response,
@@ -34,6 +35,21 @@ class Replay(Struct, frozen=True, forbid_unknown_fields=True, rename={"start": "
 
     start: str
     end: str
+
+
+class WhyAsked(Struct, frozen=True, forbid_unknown_fields=True):
+    """The number of a row."""
+
+    match: Annotated[int, Meta(ge=1, le=NUMBER_MAX)]
+
+
+class WhyNotAsked(Struct, frozen=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
+    """A row that is missed: terms by variable as rows have them, graphs by step, and the period of its events."""
+
+    bindings: dict[str, dict[str, Any]] = {}
+    events: dict[str, str | list[str]] = {}
+    start: str | None = None
+    end: str | None = None
 
 
 async def all_queries(state: AppState, request: Request) -> Response:
@@ -105,10 +121,26 @@ async def replay(state: AppState, request: Request) -> Response:
     return await lines_response(state, rows, NDJSON)
 
 
-async def not_yet(state: AppState, request: Request) -> Response:
-    """Refuse what this version has not; raises Refused (501)."""
-    name_in(request)
-    raise Refused(501, "Not in this version", "the service gives no reasons yet; 'explain' shows runs and edges")
+async def funnel(state: AppState, request: Request) -> Response:
+    """The fate of the retained events, step by step: how many each part of each pattern leaves over."""
+    name, given = name_in(request), request.query_params
+    found = await state.explain(state.core.funnel, name, given.get("from"), given.get("to"))
+    return Response(found, media_type=JSON)
+
+
+async def why(state: AppState, request: Request) -> Response:
+    """The reasons of a row: what each step of its match used, and what was absent."""
+    name = name_in(request)
+    asked = await document_in(request, state, WhyAsked)
+    return json_response(await state.explain(state.core.why, name, asked.match))
+
+
+async def why_not(state: AppState, request: Request) -> Response:
+    """The reasons why there is no row with these bindings and events: the attempts that came furthest."""
+    name = name_in(request)
+    asked = await document_in(request, state, WhyNotAsked)
+    events = {step: [graphs] if isinstance(graphs, str) else graphs for step, graphs in asked.events.items()}
+    return json_response(await state.explain(state.core.why_not, name, asked.bindings, events, asked.start, asked.end))
 
 
 def _with_since(given: Any, request: Request) -> Any:

@@ -19,7 +19,8 @@ from spaseq.service.settings.quantities import is_name, name_fault
 _JSON_TYPES = (JSON,)
 _Document = TypeVar("_Document")
 _Declared = TypeVar("_Declared", bound=NeedsFiles)
-_NUMBER_MAX = 2**63 - 1
+NUMBER_MAX = 2**63 - 1
+"""The largest number of a row."""
 
 
 def name_in(request: Request) -> str:
@@ -38,7 +39,7 @@ def number_in(request: Request, key: str) -> int | None:
 
 def whole_number(key: str, text: str) -> int:
     """A number from 0 on; raises Refused (422)."""
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _NUMBER_MAX):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= NUMBER_MAX):
         raise unprocessable(f"{key}: '{text:.60}' is no number from 0 on")
     return int(text)
 

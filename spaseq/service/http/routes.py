@@ -15,6 +15,8 @@ _MISSING = {404: "there is none of the name", 422: "the name, or a value, is no 
 _PUT = {201: "created", 200: "changed", 400: "no JSON", 422: "a value is no good"}
 _TEXT: Mapping[str, type | None] = {QUERY_TEXT: None, "text/plain": None}
 _AFTER = {"after": ("query", "the number of the row before the first one; 0: from the beginning")}
+_PERIOD = {"from": ("query", "the time from which on events count"), "to": ("query", "the time before which they do")}
+_GONE = "the row or its events are past retention"
 _PUSHED = {
     202: "on disk: how many were accepted, duplicates, late, rejected, and the position",
     400: "nothing was an event",
@@ -97,9 +99,19 @@ _QUERIES = (
         "POST", "/v1/queries/{name}/replay", "read", queries.replay, {200: "rows", 400: "no JSON"} | _MISSING,
         {JSON: queries.Replay}, media=(NDJSON,),
     ),
-    Operation("GET", "/v1/queries/{name}/funnel", "read", queries.not_yet, {501: "not in this version"}),
-    Operation("POST", "/v1/queries/{name}/why", "read", queries.not_yet, {501: "not in this version"}),
-    Operation("POST", "/v1/queries/{name}/why-not", "read", queries.not_yet, {501: "not in this version"}),
+    Operation(
+        "GET", "/v1/queries/{name}/funnel", "read", queries.funnel, {200: "the counts", 410: _GONE} | _MISSING,
+        parameters=_PERIOD,
+    ),
+    Operation(
+        "POST", "/v1/queries/{name}/why", "read", queries.why,
+        {200: "the reasons", 400: "no JSON", 409: "a knowledge base has changed since", 410: _GONE} | _MISSING,
+        {JSON: queries.WhyAsked},
+    ),
+    Operation(
+        "POST", "/v1/queries/{name}/why-not", "read", queries.why_not,
+        {200: "the reasons", 400: "no JSON", 410: _GONE} | _MISSING, {JSON: queries.WhyNotAsked},
+    ),
 )  # fmt: skip
 _SERVICE = (
     Operation(

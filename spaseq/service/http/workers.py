@@ -23,6 +23,8 @@ _QUICK = frozenset({"nquads", "trig", "turtle", "ntriples"})
 READS_MAX = 16
 CHANGES_MAX = 4
 """Requests in worker threads at a time that read, and that change streams and queries; the others wait."""
+EXPLANATIONS_MAX = 16
+"""Requests for reasons that wait, as one is answered at a time; more are refused."""
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -34,6 +36,7 @@ class Workers:
     def __init__(self) -> None:
         self.service: Service | None = None
         self._pushes, self._reads, self._changes = map(CapacityLimiter, (PUSHES_MAX, READS_MAX, CHANGES_MAX))
+        self._explanations = CapacityLimiter(1)
 
     @property
     def core(self) -> Service:
@@ -70,6 +73,12 @@ class Workers:
     async def read(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that reads."""
         return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._reads)
+
+    async def explain(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
+        """The answer of a call that looks into the past; raises Refused (503) if too many wait for theirs."""
+        if self._explanations.statistics().tasks_waiting >= EXPLANATIONS_MAX:
+            raise later("others wait for reasons already: ask again", seconds=5)
+        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._explanations)
 
     async def change(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that changes what is declared."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
 
@@ -170,11 +170,28 @@ def test_the_log_is_trimmed_but_for_what_windows_and_retention_need(tmp_path: Pa
     running.service.settled()
     running.service.snapshot()
     assert running.service._log.first > 1
+    _check_past_is_gone(running)
     expected = running.values("pair", "b")
     running.again()
     running.push(event("last", 700))
     assert running.values("pair", "b")[: len(expected)] == expected
     running.service.close()
+
+
+def _check_past_is_gone(running: Running) -> None:
+    """The newest row is explained; one whose events are not there any more, and an early period, are not."""
+    service, early = running.service, "2023-11-14T22:14:00Z"
+    assert service.why("pair", service.newest_row("pair"))["steps"][1]["event"] == "urn:e599"
+    assert json.loads(service.funnel("pair", None, None))["rows"] > 0
+    questions: list[Callable[[], object]] = [
+        lambda: service.why("pair", 1),
+        lambda: service.why_not("pair", {}, {}, early, None),
+        lambda: service.funnel("pair", early, None),
+    ]
+    for asked in questions:
+        with pytest.raises(Refused) as refused:
+            asked()
+        assert refused.value.status == 410, refused.value
 
 
 def test_a_replay_finds_what_is_retained_as_if_it_were_a_file(running: Running) -> None:
@@ -273,3 +290,16 @@ def test_rows_that_were_found_just_before_a_pause_are_on_disk_before_the_next_sn
     service._matcher.save()
     assert [n for n, _ in service.rows("pair", 0, 10)] == [1]
     read_again(service)
+
+
+def test_reasons_are_found_while_events_come(running: Running) -> None:
+    """Questions about a row and pushes do not wait for each other."""
+    running.put("pair", PAIR)
+    running.push(event("e0", 0), event("e1", 1, "b"), event("e2", 9, "c"))
+    running.service.settled()
+    asking = Thread(target=lambda: [running.service.why("pair", 1) for _ in range(5)])
+    asking.start()
+    for number in range(10, 40):
+        running.push(event(f"e{number}", number, "ab"[number % 2]))
+    asking.join()
+    assert len(running.values("pair", "b")) == 15

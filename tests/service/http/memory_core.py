@@ -130,6 +130,11 @@ class MemoryCore:
     def validate(self, text: str) -> dict[str, Any]:
         return {"problems": [] if "SELECT" in text else [{"code": "SQ001"}], "warnings": []}
 
+    def funnel(self, name: str, since: str | None, until: str | None) -> str:
+        """See the core."""
+        self.query(name)
+        return "{}"
+
     def explain(self, name: str) -> dict[str, Any]:
         return {"query": name, "text": self._one(self._queries, name).text}
 

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
 
+from spaseq.service.core.service import Service
 from spaseq.service.http.hosts import HostPolicy
 from spaseq.service.http.server import Server, address_of, listening
 from spaseq.service.http.state import AppState
@@ -29,7 +31,7 @@ QUERY = "SELECT ?s WITHIN 1 HOUR FROM STREAM S <urn:s> WHERE { SEQ(A) DEFINE GPM
 class RunningServer:
     """A running server, what it answers from, and a client."""
 
-    core: MemoryCore
+    core: Any
     state: AppState
     port: int
     client: httpx2.Client = field(init=False)
@@ -53,7 +55,26 @@ def served(
     configuration: Configuration | None = None, opened: Callable[[MemoryCore], Any] | None = None
 ) -> Iterator[RunningServer]:
     """A server; `opened` is called while it opens its core."""
-    declared, core = configuration or Configuration(), MemoryCore()
+    with _running(configuration, MemoryCore(), opened) as running:
+        yield running
+
+
+@contextmanager
+def really_served(folder: Path, configuration: Configuration | None = None) -> Iterator[RunningServer]:
+    """A server over the real core, in a folder of its own."""
+    core = Service.open(folder, (configuration or Configuration()).limits)
+    try:
+        with _running(configuration, core) as running:
+            yield running
+    finally:
+        core.close()
+
+
+@contextmanager
+def _running(
+    configuration: Configuration | None, core: Any, opened: Callable[[Any], Any] | None = None
+) -> Iterator[RunningServer]:
+    declared = configuration or Configuration()
     with listening(LOCAL, 0) as listener:
         port = listener.getsockname()[1]
         limits, hosts = declared.limits, HostPolicy.of(LOCAL, declared.web)

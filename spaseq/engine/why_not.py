@@ -26,7 +26,7 @@ from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.furthest import Analysis, Asked, Furthest, described
 from spaseq.runtime.why.reasons import events_of, matches_of
 from spaseq.runtime.why.runs import Run, seen_from
-from spaseq.runtime.why.waiting import Watermarks, waits_for_decision
+from spaseq.runtime.why.waiting import Watermarks, waits_for_decision, with_waiting
 
 _REMOVED_MAX = 10
 """Matches that a selector, AFTER MATCH, DISTINCT or LIMIT removed, and that are looked into."""
@@ -100,8 +100,9 @@ def _answer(
     going_on = {name: watermarks[iri] for name, iri in query.streams if iri in watermarks}
     if found:
         return WhyNot(query.name, 0, tuple(_removed(job, evidence, run, going_on) for run in found[:_REMOVED_MAX]))
-    attempts = Analysis(evidence, furthest, job.delays(query, len(evidence.batch)), going_on).attempts()
-    return WhyNot(query.name, 0, tuple(attempts), furthest.left_out)
+    attempts = Analysis(evidence, furthest, job.delays(query, len(evidence.batch))).attempts()
+    shown = with_waiting(evidence, furthest, attempts, going_on) if going_on else attempts
+    return WhyNot(query.name, 0, tuple(shown), furthest.left_out)
 
 
 def _has(evidence: Evidence, row: Row, bindings: Mapping[int, int]) -> bool:

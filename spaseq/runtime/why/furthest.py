@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import chain, islice, product
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity
 from spaseq.algebra.partitions import as_written
 from spaseq.outputs.attempts import CAUSES, Attempt, Fault
 from spaseq.runtime.why.evidence import Evidence
@@ -19,7 +18,6 @@ from spaseq.runtime.why.reasons import bound, events_of
 from spaseq.runtime.why.relaxed import Relaxed
 from spaseq.runtime.why.runs import FOREVER, MATCH, Run, Values, seen_from
 from spaseq.runtime.why.search import BEGINNING, Observer, Search, whole
-from spaseq.runtime.why.waiting import Watermarks, waits_for_event
 from spaseq.runtime.why.world import Candidate, World
 
 KEPT_MAX = 200
@@ -165,12 +163,9 @@ _RANKS = {cause: CAUSES.index(cause) + len(CAUSES) * (cause in ("order", "end"))
 class Analysis:
     """The faults of attempts."""
 
-    def __init__(
-        self, evidence: Evidence, furthest: Furthest, late: Mapping[int, int], going_on: Watermarks | None = None
-    ) -> None:
+    def __init__(self, evidence: Evidence, furthest: Furthest, late: Mapping[int, int]) -> None:
         self._evidence = evidence
         self._furthest = furthest
-        self._going_on = going_on or {}
         self._late = late
         self._relaxed: dict[int, Relaxed] = {}
         self._by_time: dict[tuple[int, int], tuple[list[int], list[Candidate]]] = {}
@@ -182,18 +177,8 @@ class Analysis:
             attempt = self._removed(stuck) if stuck.step is None else self._stuck(stuck, stuck.step)
             if attempt is None:
                 continue
-            rank: tuple[object, ...] = (
-                len({f.cause for f in attempt.faults}),
-                len(attempt.faults),
-                _RANKS[attempt.cause],
-            )
-            taken = frozenset((e.symbol, e.event, *e.values.items()) for e in stuck.run.entries)
-            waiting = self._waiting(stuck) if stuck.run.entries or attempt.cause == "end" else None
-            if waiting is not None:
-                found[taken, "waiting"] = ((0,), waiting)
-                if attempt.cause == "end":
-                    continue
-            identity = (taken, attempt.step)
+            rank = (len({f.cause for f in attempt.faults}), len(attempt.faults), _RANKS[attempt.cause])
+            identity = (frozenset((e.symbol, e.event, *e.values.items()) for e in stuck.run.entries), attempt.step)
             if identity not in found or rank < found[identity][0]:
                 found[identity] = (rank, attempt)
         order = [(rank, place) for place, (rank, _) in enumerate(found.values())]
@@ -244,24 +229,6 @@ class Analysis:
         where = f"stream {streams[0]}" if len(streams) == 1 else f"streams {', '.join(streams)}"
         after = "" if not stuck.run.last else f" after <{self._evidence.name(stuck.run.last[-1])}>"
         return Fault("end", {"streams": streams}, f"wait for an event on {where}{after}")
-
-    def _waiting(self, stuck: Stuck) -> Attempt | None:
-        """The attempt of a run that an event which may still come would let go on; None if none may."""
-        step, asked = stuck.step, self._furthest.asked
-        if step is None or any(s in asked.pins and s not in self._furthest.repeated for s in step.place.symbols):
-            return None
-        if (stuck.ahead or NOTHING).operator is Contiguity.STRICT and next(self._after(stuck.run), None) is not None:
-            return None
-        streams = [name for name in self._streams(step) if name in self._going_on]
-        going_on = {name: self._going_on[name] for name in streams}
-        fault = waits_for_event(stuck.search, stuck.run, step, going_on, asked.most)
-        names = [self._evidence.compiled.query.patterns[symbol].name for symbol in step.place.symbols]
-        return None if fault is None else self._attempt(stuck, " & ".join(names), None, [fault])
-
-    def _after(self, run: Run) -> Iterator[int]:
-        """The events after a run, of whatever stream."""
-        merged = self._evidence.merged
-        return (e for e in range(min(run.last, default=0), merged.count) if merged.before(run.last, (e,)))
 
     def _nothing_fits(self, stuck: Stuck, step: Step, event: int) -> Found | None:
         """The faults of an event that lacks several parts of the step's pattern."""

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from automata.plan.expression import Contiguity
 from sparql_gpm.times import TIME_NS_MAX
-from spaseq.outputs.attempts import Fault
+from spaseq.algebra.partitions import as_written
+from spaseq.outputs.attempts import Attempt, Fault
 from spaseq.outputs.rows import time_text
 from spaseq.runtime.why.evidence import Evidence
-from spaseq.runtime.why.places import Step
-from spaseq.runtime.why.runs import FOREVER, Run
+from spaseq.runtime.why.furthest import Furthest, Stuck
+from spaseq.runtime.why.places import NOTHING, Step
+from spaseq.runtime.why.reasons import bound, events_of
+from spaseq.runtime.why.runs import FOREVER, Run, seen_from
 from spaseq.runtime.why.search import Search
 
 Watermarks = Mapping[str, int]
 """By the name of a stream that goes on, the time before which no event is to come."""
 
 
-def waits_for_event(search: Search, run: Run, step: Step, streams: Watermarks, most: int) -> Fault | None:
-    """The fault of a run that an event on one of these streams may still let go on; None: none may come in time.
+def with_waiting(
+    evidence: Evidence, furthest: Furthest, attempts: Sequence[Attempt], streams: Watermarks
+) -> list[Attempt]:
+    """The attempts, before them those that an event which may still come would let go on; these have not ended.
 
-    most    the last time of an event that is asked about
+    An attempt without events waits only where there is no event that could be its first.
     """
-    until = min(_last_time(search, run, step), most)
-    open_ = [name for name, watermark in streams.items() if watermark <= until]
-    if not open_:
-        return None
-    return _waiting(open_[0], until, f"wait for an event on stream {open_[0]}")
+    waiting = {
+        _identity(attempt): attempt
+        for stuck in furthest.kept
+        for attempt in _going_on(evidence, furthest, stuck, streams)
+    }
+    ended = {_identity(attempt) for attempt in attempts if _has_ended(attempt)}
+    shown = [attempt for identity, attempt in waiting.items() if attempt.events or identity in ended]
+    return [*shown, *(each for each in attempts if not (_has_ended(each) and _identity(each) in waiting))]
 
 
 def waits_for_decision(evidence: Evidence, run: Run, streams: Watermarks) -> Fault:
@@ -39,7 +48,40 @@ def waits_for_decision(evidence: Evidence, run: Run, streams: Watermarks) -> Fau
         patience = evidence.compiled.plan.patience
         if all(each is not None for each in patience):
             until = min(until, last + max((each for each in patience if each is not None), default=0))
-    return _waiting(behind, until, f"wait until the watermark of stream {behind} has passed")
+    return _fault(behind, until, f"wait until the watermark of stream {behind} has passed {time_text(until)}")
+
+
+def _going_on(evidence: Evidence, furthest: Furthest, stuck: Stuck, streams: Watermarks) -> Iterator[Attempt]:
+    """The attempt of a run that an event may still let go on; an event that the step has to take is there already."""
+    step, run, asked, query = stuck.step, stuck.run, furthest.asked, evidence.compiled.query
+    if step is None or any(s in asked.pins and s not in furthest.repeated for s in step.place.symbols):
+        return
+    if (stuck.ahead or NOTHING).operator is Contiguity.STRICT and _has_later(evidence, run):
+        return
+    until = min(_last_time(stuck.search, run, step), asked.most)
+    read = {stream for symbol in step.place.symbols for stream in query.patterns[symbol].streams}
+    names = [query.streams[stream][0] for stream in sorted(read)]
+    open_ = [name for name in names if name in streams and streams[name] <= until]
+    if open_:
+        fault = _fault(open_[0], until, f"wait for an event on stream {open_[0]}")
+        given = stuck.search.world.given if run.entries else {}
+        bindings = tuple((as_written(name), term) for name, term in bound(evidence, seen_from(run.entries, (), given)))
+        name = " & ".join(query.patterns[symbol].name for symbol in step.place.symbols)
+        yield Attempt(events_of(evidence, run), bindings, name, None, (fault,))
+
+
+def _identity(attempt: Attempt) -> object:
+    return attempt.events, attempt.bindings, attempt.step
+
+
+def _has_ended(attempt: Attempt) -> bool:
+    return any(fault.cause == "end" for fault in attempt.faults)
+
+
+def _has_later(evidence: Evidence, run: Run) -> bool:
+    """True if an event came after a run, on whatever stream."""
+    merged = evidence.merged
+    return any(merged.before(run.last, (event,)) for event in range(min(run.last, default=0), merged.count))
 
 
 def _last_time(search: Search, run: Run, step: Step) -> int:
@@ -58,7 +100,6 @@ def _last_time(search: Search, run: Run, step: Step) -> int:
     return min(ends)
 
 
-def _waiting(stream: str, until: int, repair: str) -> Fault:
+def _fault(stream: str, until: int, repair: str) -> Fault:
     known = until < min(FOREVER, TIME_NS_MAX)
-    detail = {"stream": stream, "until": time_text(until) if known else None}
-    return Fault("waiting", detail, f"{repair} {time_text(until)}" if known and repair.endswith("passed") else repair)
+    return Fault("waiting", {"stream": stream, "until": time_text(until) if known else None}, repair)

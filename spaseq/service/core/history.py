@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,23 +21,23 @@ PIECE_EVENTS = 20_000
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """A record that has been read, when it was accepted, and the watermarks of the streams then, by IRI."""
+    """A record that has been read, when it was accepted, and the largest times of the streams up to it, by IRI."""
 
     number: int
     at: int
-    watermarks: dict[str, int]
+    largest: dict[str, int]
 
 
 class Marks:
-    """Places in the log: no event on time that comes after a mark is before its watermarks."""
+    """Places in the log: every event up to a mark is at one of its largest times or before."""
 
     def __init__(self, marks: Sequence[Mark] = ()) -> None:
         self._marks = list(marks)
 
-    def note(self, number: int, at: int, watermarks: Mapping[str, int]) -> None:
-        """A record has been read, and the streams have these watermarks."""
+    def note(self, number: int, at: int, largest: Callable[[], Mapping[str, int]]) -> None:
+        """A record has been read, up to which the streams have these largest times."""
         if not self._marks or number >= self._marks[-1].number + _EVERY:
-            self._marks.append(Mark(number, at, dict(watermarks)))
+            self._marks.append(Mark(number, at, dict(largest())))
             if len(self._marks) > MARKS_MAX:
                 del self._marks[1::2]
 
@@ -58,7 +58,7 @@ class Marks:
 
 
 def _all_passed(mark: Mark, streams: Sequence[str], time: int) -> bool:
-    return all(mark.watermarks.get(iri, BEFORE_ALL) <= time for iri in streams)
+    return all(mark.largest.get(iri, BEFORE_ALL) < time for iri in streams)
 
 
 def window_start(meanings: Sequence[TemporalQuery], marks: Marks, watermarks: Mapping[str, int]) -> int:

@@ -222,7 +222,7 @@ class Matcher:
             if isinstance(record, Accepted):
                 self._storing.letters += [*record.letters, *self.queries.late_letters(record)]
         self.queries.read(self.queries.main, records)
-        self.marks.note(self.state.number, records[-1].at, self.queries.main.watermarks)
+        self.marks.note(self.state.number, records[-1].at, self.state.largest)
 
     def _catch_up(self, group: Group) -> None:
         """Let a group read some more of the log; one that has caught up joins the main group."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,10 @@ LOOK_S_MAX = 5.0
 
 
 class Service:
-    """A service over a data folder; `open` makes one."""
+    """A service over a data folder; `open` makes one.
+
+    explaining  the reasons of rows and of missing rows
+    """
 
     def __init__(self, data: Path, limits: Limits, clock: Clock, files: Files) -> None:
         self._lock = _locked(data)
@@ -72,7 +75,7 @@ class Service:
         self._overview.outside = self._outside
         storing = Storing(self._database, clock, self._results.stored)
         self._marks = Marks(saved.marks)
-        self._explaining = Explaining(
+        self.explaining = Explaining(
             self._log, self._marks, self._results, lambda: self._admission.durable.copy(), self._overview.sources
         )
         state = saved.state.copy()
@@ -266,25 +269,6 @@ class Service:
         """The IRIs of the newest events, of the streams and of the knowledge bases."""
         own = {"streams": self._overview.streams(), "graphs": self._overview.kbs()}
         return {**iris(self._log), **{kind: [each["iri"] for each in those] for kind, those in own.items()}}
-
-    def why(self, name: str, number: int) -> dict[str, Any]:
-        """The reasons of a row."""
-        return self._explaining.why(name, number).to_dict()
-
-    def why_not(
-        self,
-        name: str,
-        bindings: Mapping[str, Any],
-        events: Mapping[str, Sequence[str]],
-        since: str | None,
-        until: str | None,
-    ) -> dict[str, Any]:
-        """The reasons why there is no row with these bindings and events in a period."""
-        return self._explaining.why_not(name, bindings, events, since, until).to_dict()
-
-    def funnel(self, name: str, since: str | None, until: str | None) -> str:
-        """The fate of the retained events of a period, step by step, as JSON."""
-        return self._explaining.funnel(name, since, until)
 
     def dead_letters(self, after: int, limit: int) -> list[str]:
         """Dead letters by number, each a line of NDJSON."""

@@ -132,6 +132,10 @@ class State(msgspec.Struct):
             case Paused(name, _, paused):
                 self.queries[name] = replace(self.queries[name], paused=paused)
 
+    def largest(self) -> dict[str, int]:
+        """The largest time of each stream, by IRI."""
+        return {each.settings.iri: each.progress.largest for each in self.streams.values()}
+
     def copy(self) -> State:
         """The same, apart from it."""
         streams = {name: replace(each, progress=copy(each.progress)) for name, each in self.streams.items()}

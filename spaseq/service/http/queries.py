@@ -124,7 +124,7 @@ async def replay(state: AppState, request: Request) -> Response:
 async def funnel(state: AppState, request: Request) -> Response:
     """The fate of the retained events, step by step: how many each part of each pattern leaves over."""
     name, given = name_in(request), request.query_params
-    found = await state.explain(state.core.funnel, name, given.get("from"), given.get("to"))
+    found = await state.explain(state.core.explaining.funnel, name, given.get("from"), given.get("to"))
     return Response(found, media_type=JSON)
 
 
@@ -132,7 +132,8 @@ async def why(state: AppState, request: Request) -> Response:
     """The reasons of a row: what each step of its match used, and what was absent."""
     name = name_in(request)
     asked = await document_in(request, state, WhyAsked)
-    return json_response(await state.explain(state.core.why, name, asked.match))
+    found = await state.explain(state.core.explaining.why, name, asked.match)
+    return json_response(found.to_dict())
 
 
 async def why_not(state: AppState, request: Request) -> Response:
@@ -140,7 +141,9 @@ async def why_not(state: AppState, request: Request) -> Response:
     name = name_in(request)
     asked = await document_in(request, state, WhyNotAsked)
     events = {step: [graphs] if isinstance(graphs, str) else graphs for step, graphs in asked.events.items()}
-    return json_response(await state.explain(state.core.why_not, name, asked.bindings, events, asked.start, asked.end))
+    core = state.core.explaining
+    found = await state.explain(core.why_not, name, asked.bindings, events, asked.start, asked.end)
+    return json_response(found.to_dict())
 
 
 def _with_since(given: Any, request: Request) -> Any:

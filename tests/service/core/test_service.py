@@ -181,12 +181,12 @@ def test_the_log_is_trimmed_but_for_what_windows_and_retention_need(tmp_path: Pa
 def _check_past_is_gone(running: Running) -> None:
     """The newest row is explained; one whose events are not there any more, and an early period, are not."""
     service, early = running.service, "2023-11-14T22:14:00Z"
-    assert service.why("pair", service.newest_row("pair"))["steps"][1]["event"] == "urn:e599"
-    assert json.loads(service.funnel("pair", None, None))["rows"] > 0
+    assert service.explaining.why("pair", service.newest_row("pair")).steps[1].event == "urn:e599"
+    assert json.loads(service.explaining.funnel("pair", None, None))["rows"] > 0
     questions: list[Callable[[], object]] = [
-        lambda: service.why("pair", 1),
-        lambda: service.why_not("pair", {}, {}, early, None),
-        lambda: service.funnel("pair", early, None),
+        lambda: service.explaining.why("pair", 1),
+        lambda: service.explaining.why_not("pair", {}, {}, early, None),
+        lambda: service.explaining.funnel("pair", early, None),
     ]
     for asked in questions:
         with pytest.raises(Refused) as refused:
@@ -292,12 +292,24 @@ def test_rows_that_were_found_just_before_a_pause_are_on_disk_before_the_next_sn
     read_again(service)
 
 
+def test_the_past_has_events_before_a_mark_that_are_later_than_its_watermark(running: Running) -> None:
+    """Of a stream with a delay, what came before a place in the log may be later than what came after it."""
+    running.service.put_stream("s", StreamSettings("urn:s", max_delay="1h"))
+    running.put("pair", PAIR)
+    running.push(event("e1", 1000))
+    running.service.settled()
+    running.push(event("e2", 1001, "b", "x"))
+    running.service.settled()
+    lines = list(running.service.replay("pair", "2023-11-14T22:30:00Z", "2023-11-14T23:30:00Z"))
+    assert [json.loads(line)["bindings"]["b"]["value"] for line in lines] == ["x"]
+
+
 def test_reasons_are_found_while_events_come(running: Running) -> None:
     """Questions about a row and pushes do not wait for each other."""
     running.put("pair", PAIR)
     running.push(event("e0", 0), event("e1", 1, "b"), event("e2", 9, "c"))
     running.service.settled()
-    asking = Thread(target=lambda: [running.service.why("pair", 1) for _ in range(5)])
+    asking = Thread(target=lambda: [running.service.explaining.why("pair", 1) for _ in range(5)])
     asking.start()
     for number in range(10, 40):
         running.push(event(f"e{number}", number, "ab"[number % 2]))

@@ -130,6 +130,11 @@ class MemoryCore:
     def validate(self, text: str) -> dict[str, Any]:
         return {"problems": [] if "SELECT" in text else [{"code": "SQ001"}], "warnings": []}
 
+    @property
+    def explaining(self) -> MemoryCore:
+        """What answers `funnel`."""
+        return self
+
     def funnel(self, name: str, since: str | None, until: str | None) -> str:
         """See the core."""
         self.query(name)

@@ -1,4 +1,4 @@
-"""The commands for those who write queries: `fmt`. Only click is imported here."""
+"""The commands for those who write queries: `fmt` and `lsp`. Only click is imported here."""
 
 from __future__ import annotations
 
@@ -28,3 +28,16 @@ def fmt_command(queries: tuple[Path, ...], check: bool) -> None:
     from spaseq.cli.fmt import format_queries
 
     format_queries(queries, check)
+
+
+@click.command("lsp", short_help="Serve an editor by the Language Server Protocol.")
+@common.debug_option
+def lsp_command() -> None:
+    """Serve an editor by the Language Server Protocol, over standard input and output.
+
+    Problems with quick fixes, hover, completion, go to definition, rename, folding, colours, formatting. Editors start
+    it themselves: docs/how-to/editors.md says how.
+    """
+    from spaseq.cli.lsp import serve_editor
+
+    serve_editor()

@@ -8,8 +8,10 @@ Editors get the machine as JSON, as a TextMate grammar and as a lexer of Pygment
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from sparql_gpm.syntax import tokens as sparql
 from sparql_gpm.syntax import words
@@ -182,3 +184,33 @@ STATES: Mapping[str, tuple[Row, ...]] = {
     **{_strings(quotes): _long_string(quotes, character) for quotes, character in sparql.LONG_STRINGS},
 }  # fmt: skip
 """The rows of each state; a text begins in START."""
+
+
+@cache
+def _compiled(state: str) -> tuple[tuple[re.Pattern[str], Row], ...]:
+    return tuple((re.compile(row.pattern, re.IGNORECASE if row.ignore_case else 0), row) for row in STATES[state])
+
+
+TEXT = "text"
+"""The state inside a comment or a string."""
+
+
+def stack_at(text: str, end: int) -> tuple[str, ...]:
+    """The states that a text is in at an offset, the innermost last; in a token that goes on, before that token."""
+    stack, place = [START], 0
+    last: Kind | None = None
+    while place < end:
+        found = ((pattern.match(text, place), row) for pattern, row in _compiled(stack[-1]))
+        match, row = next(((match, row) for match, row in found if match), (None, None))
+        if match is None or row is None:
+            place += 1
+            continue
+        if match.end() > end:
+            return (*stack, TEXT) if row.kind in (Kind.COMMENT, Kind.STRING) else tuple(stack)
+        place = match.end()
+        if row.pop and len(stack) > 1:
+            stack.pop()
+        if row.push:
+            stack.append(row.push)
+        last = row.kind
+    return (*stack, TEXT) if last is Kind.COMMENT or stack[-1].startswith("long") else tuple(stack)

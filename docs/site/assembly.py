@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath, relpath
 
+from docs.site.api_page import api_page
 from docs.site.cli_page import cli_page
 from docs.site.cookbook_pages import cookbook_pages
+from docs.site.grammar_page import grammar_page
+from docs.site.http_page import http_page
 
 GENERATED: Mapping[str, Callable[[], str]] = {
+    "reference/grammar.md": grammar_page,
     "reference/cli.md": cli_page,
+    "reference/api.md": api_page,
+    "reference/http.md": http_page,
     **cookbook_pages(),
 }
 """Pages made from the code, by their place on the site."""

@@ -65,6 +65,10 @@ format: $(TOOLS)  ## rewrite the files in the one format
 bench: $(TOOLS)  ## the whole way and its peers; BENCH="--quads 1000000 --runs 5" for a longer one
 	$(BIN)/python benchmarks/whole_way.py $(BENCH)
 
+vscode: grammars  ## the extension for Visual Studio Code, out/spaseq.vsix; needs node
+	@mkdir -p out && cp LICENSE editors/vscode/
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run package
+
 grammars: $(READY)  ## what highlights queries in editors, from the tokens of the lexer
 	$(BIN)/python -m spaseq.editors.grammars
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from spaseq.cli import options as common
-from spaseq.cli.editor_commands import fmt_command, lsp_command
+from spaseq.cli.editor_commands import EDITOR_COMMANDS
 from spaseq.cli.event_commands import convert_command, peek_command, sort_command, template_command
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 from spaseq.cli.test_command import test_command
@@ -33,7 +33,7 @@ def main(context: click.Context) -> None:
         context.exit(BAD_USAGE)
 
 
-for _command in (sort_command, convert_command, template_command, peek_command, fmt_command, lsp_command, test_command):
+for _command in (sort_command, convert_command, template_command, peek_command, test_command, *EDITOR_COMMANDS):
     main.add_command(_command)
 
 

@@ -1,4 +1,4 @@
-"""The commands for those who write queries: `fmt` and `lsp`. Only click is imported here."""
+"""The commands for those who write: `fmt`, `lsp` and `completion`. Only click is imported here."""
 
 from __future__ import annotations
 
@@ -41,3 +41,23 @@ def lsp_command() -> None:
     from spaseq.cli.lsp import serve_editor
 
     serve_editor()
+
+
+@click.command("completion", short_help="Print what completes commands in a shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@common.debug_option
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print the script that lets a shell complete commands, options, files and names of streams.
+
+    \b
+    spaseq completion bash > ~/.local/share/bash-completion/completions/spaseq
+    spaseq completion zsh > "${fpath[1]}/_spaseq"
+    spaseq completion fish > ~/.config/fish/completions/spaseq.fish
+    """
+    from spaseq.cli.completion import script
+
+    click.echo(script(context.find_root().command, shell), nl=False)
+
+
+EDITOR_COMMANDS = (fmt_command, lsp_command, completion_command)

@@ -146,8 +146,16 @@ def _all(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
 
 
 _eager = partial(click.option, is_flag=True, is_eager=True, expose_value=False)
+
+
+def _stream_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from spaseq.cli.completion import stream_names
+
+    return list(stream_names(context, parameter, incomplete))
+
+
 _repeated = partial(click.option, multiple=True)
-stream_option = partial(_repeated, "--stream", "streams", metavar="NAME=PATH")
+stream_option = partial(_repeated, "--stream", "streams", metavar="NAME=PATH", shell_complete=_stream_names)
 kb_option = partial(_repeated, "--kb", "knowledge", metavar="IRI=PATH_OR_URL")
 debug_option = _eager("--debug", callback=_set_debug, help="Show the traceback of an internal error.")
 version_option = _eager("--version", callback=_show_version, help="Print the version and exit.")

@@ -78,6 +78,7 @@ class Blocks:
     broken_off      the error that ended the stream too early, if one did
     quiet_s         after so many seconds without a byte of a live stream an empty block says so; None: none does
     quiet           this is such a block, and the last line is whole
+    whole           so is the last line of what has been read
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Blocks:
         self._stream, self._live = stream, live
         self._quiet_s = quiet_s
         self.quiet = False
+        self.whole = True
         self.line_bytes_max = line_bytes_max
         self.pausing = False
         self.broken_off: BrokenOff | None = None
@@ -110,6 +112,7 @@ class Blocks:
                     continue
                 block, skipping = block[end + 1 :], False
             end = block.rfind(b"\n") + 1
+            self.whole = end == len(block)
             if end:
                 waiting.append(block[:end])
                 yield from self._lines(b"".join(waiting))
@@ -124,6 +127,11 @@ class Blocks:
             yield LongPiece(b"", last=True, newline=False)
         elif last := b"".join(waiting):
             yield from self._lines(last)
+
+    @property
+    def idle(self) -> bool:
+        """True if the stream is live and says that it has no more bytes just now, and the last line is whole."""
+        return self.pausing and self.whole and self._quiet_s is not None and self._has_nothing(0.0)
 
     def _lines(self, text: bytes) -> Iterator[bytes | LongPiece]:
         """Lines, those that are too long apart."""
@@ -153,5 +161,8 @@ class Blocks:
 
     def _is_quiet(self) -> bool:
         """True if nothing comes for a while."""
-        stream, seconds = self._stream, self._quiet_s
-        return seconds is not None and isinstance(stream, WaitingStream) and not stream.ready(seconds)
+        return self._quiet_s is not None and self._has_nothing(self._quiet_s)
+
+    def _has_nothing(self, seconds: float) -> bool:
+        """True if nothing comes within this time; False of a stream that cannot tell."""
+        return isinstance(self._stream, WaitingStream) and not self._stream.ready(seconds)

@@ -83,13 +83,14 @@ class TriGReader:
         self._context = Context()
         self._builder.start_input()
         blocks = Blocks(stream, live, self._line_bytes_max, self._quiet_s)
-        units = Units(blocks)
+        units, closed = Units(blocks), False
         for unit in units:
             if isinstance(unit, LongUnit):
                 self._long_unit(unit)
             elif unit is not None:
                 self._unit(unit)
-            if unit is None and blocks.quiet and units.is_between:
+                closed = unit.text.endswith(b"}")
+            if unit is None and units.is_between and (blocks.quiet or (closed and blocks.idle)):
                 self._builder.close_timed()
             if self._builder.full or (unit is None and blocks.pausing):
                 yield from self._flush()

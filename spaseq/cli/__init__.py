@@ -81,6 +81,7 @@ for _command in (sort_command, convert_command, template_command, peek_command, 
     help="An event that comes through a pipe is complete after so much silence, if it has its time and its last line "
     "is whole; off: when the next one begins.",
 )
+@click.option("--follow", is_flag=True, help="Read files as they grow, until Ctrl-C.")
 @click.option(
     "--batch-size",
     "batch_events",
@@ -105,6 +106,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     \b
     spaseq run query.rq --stream S1=events.nq --stream S2=other.trig.gz
     cat events.nq | spaseq run query.rq --stream S1=- --format ndjson
+    spaseq run query.rq --stream S1=growing.nq --follow --format ndjson
     """
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, execute, run_options

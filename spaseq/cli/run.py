@@ -143,6 +143,8 @@ def run_options(options: dict[str, Any]) -> RunOptions:
         raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
     if given.get("arrival_time") and given.get("unordered"):
         raise InputError("--unordered and --arrival-time exclude each other", hint="leave one of them out")
+    if given.get("follow") and given.get("unordered"):
+        raise InputError("--unordered and --follow exclude each other", hint="an input that never ends is not sorted")
     return RunOptions(**given)
 
 

@@ -57,6 +57,9 @@ def checked(arguments: RunArguments) -> SparkRun:
         hint = "state times where events are written, and name the property with --time-predicate; or, in Python, give "
         hint += "quads as columns with Kafka's own timestamp as `time`; or leave out --runtime spark"
         raise InputError(f"--arrival-time does not go with --runtime spark: {reason}", hint=hint)
+    if arguments.options.follow:
+        hint = "spaseq submit --follow makes a job that goes on"
+        raise InputError("--follow does not go with --runtime spark", hint=hint)
     if arguments.options.unordered:
         hint = "sort the files first: spaseq sort INPUT… -o sorted.nq"
         raise InputError("--unordered does not go with --runtime spark: its inputs go on", hint=hint)

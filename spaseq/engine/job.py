@@ -135,11 +135,11 @@ class Job:
         self._bases.close()
 
     def _closing(self, iri: str) -> InPieces[None]:
-        """What the end of a stream's input brings."""
+        """The rows that the end of a stream's input brings."""
         return self._network.closing(iri)
 
     def _finishing(self) -> InPieces[None]:
-        """What the end of all input brings."""
+        """The rows that the end of all input brings."""
         return self._network.finishing()
 
     def _predicate_filters(self, queries: Sequence[TemporalQuery]) -> dict[str, PredicateFilter]:

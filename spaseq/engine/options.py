@@ -59,6 +59,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "arrival_time": (_is_flag, "True or False"),
     "unordered": (_is_flag, "True or False"),
     "quiet_end_s": (lambda value: value == 0 or _is_seconds(value), "a number of seconds from 0 on"),
+    "follow": (_is_flag, "True or False"),
     "batch_events": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
     "threads": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
     "compiled": (lambda value: value is None or _is_flag(value), "True, False or None"),
@@ -96,6 +97,7 @@ class RunOptions:
     unordered           files are grouped by graph and sorted by time first, all of them; `Engine` does not
     quiet_end_s         seconds of silence after which an event of a pipe is complete, if it has its time and its last
                         line is whole; 0: when the next one begins
+    follow              files are read as they grow, for ever
     batch_events        events in a batch; None: of files, by the number of queries
     threads             that read long N-Quads, at most; with more than one, batches are read while those before them
                         are evaluated. None: one for each processor
@@ -131,6 +133,7 @@ class RunOptions:
     arrival_time: bool = False
     unordered: bool = False
     quiet_end_s: float = 0.05
+    follow: bool = False
     batch_events: int | None = None
     threads: int | None = None
     compiled: bool | None = None

@@ -24,7 +24,7 @@ def stream_format(options: RunOptions, names: Iterable[str], time: TimeReading) 
     if name is not None:
         check_format(name)
     table = TableOptions(tuple(options.columns), options.delimiter, bytes_max=options.max_line)
-    return StreamFormat(name, None if template is None else _template(template, time), table)
+    return StreamFormat(name, None if template is None else _template(template, time), table, options.follow)
 
 
 def known_by(options: RunOptions, names: Iterable[str]) -> tuple[str | None, bool]:

@@ -14,6 +14,7 @@ from typing import cast
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.units import is_message_log
 from spaseq.inputs.compression import unpacked
+from spaseq.inputs.following import growing, is_followed
 from spaseq.inputs.formats import format_of, guessed
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, is_elsewhere, unreadable
 from spaseq.inputs.storage import storage_of
@@ -61,8 +62,13 @@ class GuardedStream:
 
 
 @contextmanager
-def opened(file: InputFile) -> Iterator[OpenInput]:
-    """An open input; standard input, pipes and devices are live."""
+def opened(file: InputFile, follow: bool = False) -> Iterator[OpenInput]:
+    """An open input; standard input, pipes and devices are live, and a file if it is to be followed."""
+    if follow and is_followed(file.path):
+        with growing(file) as grown:
+            start = grown.start(GUESSED_BYTES_MAX)
+            yield OpenInput(grown, format_by(file.format or guessed(start), start), live=True)
+        return
     if file.path == STANDARD_INPUT:
         raw = sys.stdin.buffer
         buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))

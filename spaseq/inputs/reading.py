@@ -29,11 +29,13 @@ class StreamFormat:
 
     name        of the format; None: the suffixes say it
     template    of the rows of tables
+    follow      files are read as they grow, for ever
     """
 
     name: str | None = None
     template: Template | None = None
     table: TableOptions = field(default_factory=TableOptions)
+    follow: bool = False
 
 
 def without_template(name: str) -> InputError:

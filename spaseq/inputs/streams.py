@@ -18,6 +18,7 @@ from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.reading.lines import KEPT_KERNEL_BYTES_MIN
 from spaseq.errors import InputError
 from spaseq.inputs.compression import is_long_archive
+from spaseq.inputs.following import check_followed
 from spaseq.inputs.formats import TABLES
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, source_name
@@ -69,6 +70,8 @@ def open_stream(
     Raises InputError at once if there is nothing to read; later faults are reported to `on_malformed`.
     """
     files = _files_of(path, how)
+    if how.follow:
+        check_followed(path, files)
     return _read_all(files, dictionary, on_malformed, replace(options, stream=name), how)
 
 
@@ -121,7 +124,7 @@ def _read_all(
     events = 0
     for file in files:
         source = source_name(file.path)
-        with opened(file) as found, _read_ahead(found, file, options) as unpacked:
+        with opened(file, how.follow) as found, _read_ahead(found, file, options) as unpacked:
             for batch in reader.read(unpacked, source):
                 waiting.append((source, batch))
                 events += len(batch.events)
@@ -135,7 +138,7 @@ def _read_all(
 def is_read_ahead(path: str, how: StreamFormat) -> bool:
     """True for files of N-Quads that are long enough for kernels, which leave the interpreter to other threads."""
     files = input_files(path, how.name, how.template is not None)
-    if not all(file.format == "nquads" and os.path.isfile(file.path) for file in files):
+    if how.follow or not all(file.format == "nquads" and os.path.isfile(file.path) for file in files):
         return False
     return sum(os.path.getsize(file.path) for file in files) >= KEPT_KERNEL_BYTES_MIN
 

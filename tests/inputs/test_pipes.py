@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -16,7 +17,9 @@ import pytest
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
+from spaseq.inputs.following import growing
 from spaseq.inputs.opening import GuardedStream
+from spaseq.inputs.paths import InputFile
 
 ROOT = Path(__file__).parents[2]
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
@@ -89,6 +92,13 @@ class Silent(Written):
         return False
 
 
+class Pausing(Written):
+    """The same with a pause after each write that is shorter than a silence."""
+
+    def ready(self, seconds: float, /) -> bool:
+        return seconds > 0
+
+
 @pytest.mark.parametrize("rdf_format", FORMATS)
 def test_the_bytes_decide_not_the_writes(rdf_format: str) -> None:
     head, event = FORMATS[rdf_format]
@@ -98,6 +108,38 @@ def test_the_bytes_decide_not_the_writes(rdf_format: str) -> None:
         cuts = sorted(dice.sample(range(1, len(text)), dice.randrange(12)))
         pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
         assert read(Written(pieces), rdf_format, True) == read(Written([text]), rdf_format, False), seed
+
+
+def block(number: int, after: bool) -> str:
+    """An event of one block, its time before, inside or after it."""
+    stated = f':e{number} prov:generatedAtTime "2026-01-01T00:00:{number:02d}Z"^^xsd:dateTime .\n'
+    inside = f':e{number} {{ :s{number} :p """a }}\n . """ . # }}\n{"" if number % 3 else stated}}}\n'
+    return inside if not number % 3 else inside + stated if after else stated + inside
+
+
+def test_a_closing_brace_ends_an_event_of_a_pipe_and_the_rows_are_those_of_the_file() -> None:
+    for seed in range(60):
+        dice = Random(seed)
+        text = (HEAD + "".join(block(number, dice.random() < 0.5) for number in range(6))).encode()
+        cuts = sorted(dice.sample(range(1, len(text)), dice.randrange(20)))
+        pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+        assert read(Pausing(pieces), "trig", True) == read(Written([text]), "trig", False), seed
+
+
+def test_an_event_with_its_time_is_there_at_the_brace() -> None:
+    seen: list[str] = []
+
+    class Watched(Pausing):
+        def read(self, size: int, /) -> bytes:
+            seen.append("read")
+            return super().read(size)
+
+    pieces = [(HEAD + block(1, False)).encode(), block(2, True).encode(), block(3, False).encode()]
+    read(Watched(pieces), "trig", True, seen.append)
+    assert seen == ["read", "urn:e1", "read", "read", "urn:e2", "urn:e3", "read"]
+    seen.clear()
+    read(Watched(pieces), "trig", True, seen.append, quiet_s=None)
+    assert seen == ["read", "read", "urn:e1", "read", "urn:e2", "read", "urn:e3"]
 
 
 @pytest.mark.parametrize("rdf_format", FORMATS)
@@ -186,3 +228,69 @@ def test_a_silence_is_at_least_a_millisecond(tmp_path: Path) -> None:
         with pytest.raises(SystemExit) as end:
             main(["run", str(tmp_path / "q.rq"), "--stream", "S=-", "--quiet-end", value])
         assert end.value.code == 2
+
+
+@pytest.mark.parametrize("rdf_format", FORMATS)
+def test_a_followed_file_gives_the_events_of_the_file_however_it_grows(rdf_format: str, tmp_path: Path) -> None:
+    head, event = FORMATS[rdf_format]
+    dice, path, stop = Random(7), tmp_path / "growing", "urn:e39"
+    text = (head + "".join(event(number, True) for number in range(40))).encode()
+    path.write_bytes(b"")
+
+    def grow() -> None:
+        with path.open("ab", buffering=0) as file:
+            cuts = [0, *sorted(dice.sample(range(1, len(text)), 20)), len(text)]
+            for begin, end in pairwise(cuts):
+                file.write(text[begin:end])
+                time.sleep(0.002)
+
+    class Ended(Exception):
+        """All events are there."""
+
+    found: list[str] = []
+
+    def note(name: str) -> None:
+        found.append(name)
+        if name == stop:
+            raise Ended
+
+    writer = threading.Thread(target=grow)
+    with growing(InputFile(str(path), rdf_format)) as stream:
+        writer.start()
+        with pytest.raises(Ended):
+            read(stream, rdf_format, True, note)
+    writer.join()
+    assert found == [name for name, *_ in read(Written([text]), rdf_format, False)[0]]
+
+
+def test_run_follows_a_file_until_it_is_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "q.rq").write_text(QUERY)
+    path = tmp_path / "growing.nq"
+    path.write_text(quads(1))
+    command = [sys.executable, "-m", "spaseq.cli", "run", str(tmp_path / "q.rq"), "--stream", f"S={path}", "--follow"]
+    with subprocess.Popen(
+        [*command, "--format", "ndjson", "--quiet-end", "20ms"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert b"urn:e1" in process.stdout.readline() + process.stdout.readline()
+        with path.open("a") as file:
+            file.write(quads(2))
+        assert b"urn:e2" in process.stdout.readline() + process.stdout.readline()
+        path.write_text("")
+        assert process.wait(30) == 1
+        assert process.stderr is not None and b"cut while it was followed" in process.stderr.read()
+
+
+def test_what_cannot_grow_is_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from spaseq.cli import main
+
+    (tmp_path / "q.rq").write_text(QUERY)
+    (tmp_path / "e.nq.gz").write_bytes(b"")
+    (tmp_path / "e.ttl").write_bytes(b"")
+    for path, options in {"e.nq.gz": [], "e.ttl": [], ".": [], "q.rq": ["--unordered"]}.items():
+        with pytest.raises(SystemExit) as end:
+            main(["run", str(tmp_path / "q.rq"), "--stream", f"S={tmp_path / path}", "--follow", *options])
+        assert (end.value.code, "--follow" in capsys.readouterr().err) == (2, True), path

@@ -15,6 +15,7 @@ from spaseq.cli import options as common
 from spaseq.cli.editor_commands import EDITOR_COMMANDS
 from spaseq.cli.event_commands import convert_command, peek_command, sort_command, template_command
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
+from spaseq.cli.service_commands import serve_command, workbench_command
 from spaseq.cli.test_command import test_command
 from spaseq.outputs import FILE_FORMATS, FORMATS
 
@@ -33,7 +34,8 @@ def main(context: click.Context) -> None:
         context.exit(BAD_USAGE)
 
 
-for _command in (sort_command, convert_command, template_command, peek_command, test_command, *EDITOR_COMMANDS):
+_EVENT_COMMANDS = (sort_command, convert_command, template_command, peek_command)
+for _command in (*_EVENT_COMMANDS, test_command, serve_command, workbench_command, *EDITOR_COMMANDS):
     main.add_command(_command)
 
 
@@ -287,39 +289,6 @@ def validate_command(queries: tuple[Path, ...], warnings: str | None) -> None:
 
     if not report_problems(queries, warnings):
         raise click.exceptions.Exit(BAD_USAGE)
-
-
-@main.command("serve", short_help="Run queries over streams that do not end.")
-@click.option("--config", metavar="FILE", type=_FILE, help="What is declared at the start, as TOML.")
-@click.option("--config-wins", is_flag=True, help="What FILE declares replaces what was changed or deleted over HTTP.")
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    default="spaseq-data",
-    show_default=True,
-    help="Where events, rows and state are kept; one service has it.",
-)
-@click.option(
-    "--host",
-    metavar="ADDRESS",
-    default="127.0.0.1",
-    show_default=True,
-    help="The address to listen at; FILE declares tokens if others can reach it.",
-)
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=7373, show_default=True)
-@common.debug_option
-def serve_command(config: Path | None, config_wins: bool, data: Path, host: str, port: int) -> None:
-    """Run queries over streams that do not end, over HTTP, until SIGTERM or Ctrl-C; nothing accepted is lost.
-
-    \b
-    spaseq serve --config spaseq.toml --data /var/lib/spaseq
-    """
-    from spaseq.cli.serve import serve_until_told
-
-    if config_wins and config is None:
-        raise click.UsageError("--config-wins needs --config")
-    serve_until_told(config, config_wins, data, host, port)
 
 
 @main.group("spark", short_help="Look after Spark jobs.")

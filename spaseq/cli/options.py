@@ -282,6 +282,13 @@ time_options = _all(
     click.option("--time-origin", metavar="DATETIME", help="When such numbers begin.  [default: 1970-01-01]"),
 )
 """The time of an event."""
+template_option = _repeated(
+    "--template",
+    metavar="[NAME=]FILE",
+    callback=by_name,
+    help="What a row of CSV, TSV, Parquet or NDJSON means: TriG with <{column}>, <http://x/{column}>, "
+    '"{column}" and ?column.',
+)
 format_options = _all(
     _repeated(
         "--input-format",
@@ -290,13 +297,7 @@ format_options = _all(
         callback=by_name,
         help="The format of the inputs, or of stream NAME.  [default: their suffixes say it]",
     ),
-    _repeated(
-        "--template",
-        metavar="[NAME=]FILE",
-        callback=by_name,
-        help="What a row of CSV, TSV, Parquet or NDJSON means: TriG with <{column}>, <http://x/{column}>, "
-        '"{column}" and ?column.',
-    ),
+    template_option,
     _repeated(
         "--context",
         "contexts",

@@ -109,3 +109,8 @@ def event(graph: str, second: int, *triples: str) -> str:
     time = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     stamp = f'<{graph}> <{PROV}> "{time}"^^<{DATETIME}> .\n'
     return stamp + "".join(f"{triple} <{graph}> .\n" for triple in triples)
+
+
+def integer(value: int) -> str:
+    """A literal of N-Quads."""
+    return f'"{value}"^^<http://www.w3.org/2001/XMLSchema#integer>'

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.web.serving import Served, event
+from tests.web.pages import write
+from tests.web.serving import Served, event, integer
 
 TEXT = """PREFIX : <http://example.org/>
 SELECT ?sensor ?low ?high WITHIN 10 MINUTES SLIDING
@@ -16,24 +17,16 @@ WHERE {
   DEFINE GPM Low ON S { ?sensor :value ?low FILTER(?low < 10) }
   DEFINE GPM High ON S { ?sensor :value ?high FILTER(?high > 90) }
 }"""
+VALUE = "<http://example.org/value>"
 EVENTS = "".join(
-    event(f"http://example.org/e{second}", second, f'<http://example.org/s1> <http://example.org/value> "{value}"^^<http://www.w3.org/2001/XMLSchema#integer>')
+    event(f"http://example.org/e{second}", second, f"<http://example.org/s1> {VALUE} {integer(value)}")
     for second, value in enumerate([50, 3, 60, 95, 50])
-)  # fmt: skip
+)
 
 
-def editor(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Query text")
-
-
-def write(page: Page, text: str) -> None:
-    editor(page).click()
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")  # typing over coloured text makes the browser try to keep its colour
-    page.keyboard.insert_text(text)
-
-
-def test_a_query_with_an_error_is_mended_and_finds_what_a_file_has(page: Page, service: Served, tmp_path: Path) -> None:
+def test_a_query_is_mended_finds_what_a_file_has_and_says_why_and_why_not(
+    page: Page, service: Served, tmp_path: Path
+) -> None:
     page.goto(service.address)
     page.get_by_label("Query name").fill("heat")
     write(page, TEXT.replace("SEQ(Low ; High)", "SEQ(Low ; Hihg)"))
@@ -55,3 +48,17 @@ def test_a_query_with_an_error_is_mended_and_finds_what_a_file_has(page: Page, s
     row = page.get_by_role("row").nth(1)
     expect(row).to_contain_text(":s1")
     expect(row).to_contain_text("95")
+
+    row.click()
+    expect(page.get_by_role("img", name="Timeline of match 1")).to_have_accessible_name(
+        "Timeline of match 1: Low: :e1 on S, 2026-01-01 00:00:01; High: :e3 on S, 2026-01-01 00:00:03"
+    )
+    page.get_by_role("button", name="Why?", exact=True).click()
+    expect(page.get_by_text("FILTER(?high > 90)")).to_be_visible()
+
+    page.get_by_role("tab", name="Automaton").click()
+    expect(page.get_by_role("button", name="edge ; High, 1")).to_be_visible()
+    page.get_by_role("tab", name="Why not?").click()
+    page.get_by_label("The match that is missing").fill("?sensor = :s2")
+    page.get_by_role("button", name="Why not?", exact=True).click()
+    expect(page.get_by_text("No match fits.")).to_be_visible()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,8 +63,16 @@ def _declare(service: Service, key: str, part: Configuration, wins: bool) -> Non
         raise InputError("\n  ".join([f"the configuration: {key}: {refused.detail}", *places])) from refused
 
 
-def serve(arguments: Arguments) -> None:
-    """Serve until a signal; raises InputError for what cannot be used, RunError for a port that is taken."""
+def serve(
+    arguments: Arguments,
+    begun: Callable[[Service, str], None] | None = None,
+    ended: Callable[[], None] | None = None,
+) -> None:
+    """Serve until a signal; raises InputError for what cannot be used, RunError for a port that is taken.
+
+    begun   is told the service when it is open, and its address
+    ended   is called before it is closed
+    """
     declared = arguments.configuration
     if declared.auth is None and not is_loopback(arguments.host):
         hint = "declare tokens in the table [auth] of the configuration, or listen at 127.0.0.1"
@@ -73,10 +81,20 @@ def serve(arguments: Arguments) -> None:
     with listening(arguments.host, arguments.port) as listener:
         begin_logging()
         state = AppState(declared.limits, tokens, hosts)
-        server = Server(state, arguments.opened, address_of(arguments.host, listener.getsockname()[1]))
+        address = address_of(arguments.host, listener.getsockname()[1])
+
+        def opened() -> Service:
+            service = arguments.opened()
+            if begun is not None:
+                begun(service, address)
+            return service
+
+        server = Server(state, opened, address)
         try:
             server.run(sockets=[listener])
         finally:
+            if ended is not None:
+                ended()
             if state.service is not None:
                 state.service.close()
     if server.failure is not None:

@@ -44,12 +44,12 @@ export interface Validation {
 }
 
 /** A term as in SPARQL 1.1 Query Results JSON. */
-export interface Term {
+export type Term = {
   type: "uri" | "literal" | "bnode" | "typed-literal";
   value: string;
   datatype?: string;
   "xml:lang"?: string;
-}
+};
 
 export type Bindings = Record<string, Term>;
 
@@ -100,6 +100,92 @@ export interface Vocabulary {
   streams: string[];
 }
 
+export interface State {
+  id: number;
+  label: string;
+  kind: "start" | "step" | "any-order" | "accept";
+  runs?: number | null;
+}
+
+export interface Edge {
+  source: number;
+  target: number;
+  label: string;
+  operator: string;
+  notes: string[];
+  taken?: number | null;
+}
+
+export interface Condition {
+  text: string;
+  decided: string;
+}
+
+/** The JSON of `spaseq explain`, as far as the workbench shows it. */
+export interface Description {
+  query: string;
+  sentences: string[];
+  window: string;
+  streams: { name: string; iri: string; origin: string }[];
+  patterns: { name: string; streams: string[]; variables: string[]; plan: string[]; conditions: Condition[] }[];
+  states: State[];
+  edges: Edge[];
+  conditions: Condition[];
+  evaluator: { name: string; reason: string; form: string; form_reason: string; alternatives: { evaluator: string; why_not: string }[] };
+}
+
+/** How many events each part of the steps' patterns left over. */
+export interface Funnel {
+  query: string;
+  steps: {
+    step: string;
+    seen: number;
+    patterns: { text: string; line: number; alone: number | null; left: number }[];
+    filters: { text: string; line: number; left: number }[];
+    kbs: { iri: string; left: number }[];
+    skipped: number;
+    solutions: number;
+  }[];
+  edges: { from: string; to: string; waited: number | null; took: number | null; lost: Record<string, number> | null }[];
+  matches: number | null;
+  removed: Record<string, number>;
+  rows: number;
+}
+
+export interface ConditionSeen {
+  text: string;
+  values: Bindings;
+  holds: boolean | null;
+}
+
+/** Why a row is there: one match, or several of OVER MATCHES. */
+export interface Why {
+  steps: {
+    step: string;
+    event: string;
+    triples: string[];
+    kb: Record<string, string[]>;
+    bindings: Bindings;
+    conditions: ConditionSeen[];
+  }[];
+  absent: { step: string; from: string; to: string }[];
+}
+
+/** Why there is no match: the attempts that came furthest. */
+export interface WhyNot {
+  matches: number;
+  attempts: {
+    events: Record<string, string[]>;
+    bindings: Bindings;
+    step: string;
+    cause: string;
+    also: string[];
+    event: string | null;
+    detail: Record<string, unknown>;
+    repair: string;
+  }[];
+}
+
 /** The JSON that an operation answers. */
 export interface Answers {
   "GET /v1/streams": Stream[];
@@ -110,6 +196,11 @@ export interface Answers {
   "GET /v1/streams/{name}/events": StreamEvent[];
   "GET /v1/queries/{name}/matches/{number}/events": Record<string, StreamEvent[]>;
   "GET /v1/vocabulary": Vocabulary;
+  "GET /v1/queries/{name}/explain": Description;
+  "GET /v1/queries/{name}/funnel": Funnel;
+  "POST /v1/queries/{name}/why": Why | { matches: Why[] };
+  "POST /v1/queries/{name}/why-not": WhyNot;
+  "POST /v1/format": { text: string };
 }
 
 /** One line of the NDJSON that an operation answers. */

@@ -24,6 +24,10 @@ export interface LogRetention { age?: string | null; size?: string | null; }
 
 export interface SourceSettings { kafka?: string | null; mqtt?: string | null; sse?: string | null; websocket?: string | null; files?: string | null; format?: "csv" | "jelly" | "jsonld" | "ndjson" | "ndjsonld" | "nquads" | "ntriples" | "trig" | "turtle" | null; topic?: string | null; start?: "earliest" | "latest" | null; on_loss?: "skip" | "wait" | null; properties?: Record<string, string> | null; secrets?: Record<string, string> | null; client_id?: string | null; user?: string | null; password?: string | null; token?: string | null; event?: string | null; }
 
+export interface WhyAsked { match: number; }
+
+export interface WhyNotAsked { bindings?: Record<string, Record<string, unknown>>; events?: Record<string, string | (string)[]>; from?: string | null; to?: string | null; }
+
 export interface Operations {
   "GET /v1/streams": { path: {}; query: {}; body: {}; };
   "GET /v1/streams/{name}": { path: { name: string; }; query: {}; body: {}; };
@@ -46,9 +50,9 @@ export interface Operations {
   "GET /v1/queries/{name}/explain": { path: { name: string; }; query: {}; body: {}; };
   "GET /v1/queries/{name}/matches": { path: { name: string; }; query: { after?: string | number; limit?: string | number; }; body: {}; };
   "POST /v1/queries/{name}/replay": { path: { name: string; }; query: {}; body: { "application/json": Replay; }; };
-  "GET /v1/queries/{name}/funnel": { path: { name: string; }; query: {}; body: {}; };
-  "POST /v1/queries/{name}/why": { path: { name: string; }; query: {}; body: {}; };
-  "POST /v1/queries/{name}/why-not": { path: { name: string; }; query: {}; body: {}; };
+  "GET /v1/queries/{name}/funnel": { path: { name: string; }; query: { from?: string | number; to?: string | number; }; body: {}; };
+  "POST /v1/queries/{name}/why": { path: { name: string; }; query: {}; body: { "application/json": WhyAsked; }; };
+  "POST /v1/queries/{name}/why-not": { path: { name: string; }; query: {}; body: { "application/json": WhyNotAsked; }; };
   "GET /v1/streams/{name}/events": { path: { name: string; }; query: { last?: string | number; }; body: {}; };
   "GET /v1/queries/{name}/matches/{number}/events": { path: { name: string; number: string; }; query: {}; body: {}; };
   "GET /v1/vocabulary": { path: {}; query: {}; body: {}; };

@@ -1,10 +1,11 @@
-import type { Term } from "../api/answers";
+import type { Bindings, Term } from "../api/answers";
 
 const PREFIX = /\bPREFIX\s+([A-Za-z][\w.-]*)?:\s*<([^>\s]*)>/gi;
+const XSD = "http://www.w3.org/2001/XMLSchema#";
 const WELL_KNOWN: readonly [string, string][] = [
   ["http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf:"],
   ["http://www.w3.org/2000/01/rdf-schema#", "rdfs:"],
-  ["http://www.w3.org/2001/XMLSchema#", "xsd:"],
+  [XSD, "xsd:"],
   ["http://www.w3.org/ns/prov#", "prov:"],
   ["http://www.w3.org/ns/sosa/", "sosa:"],
 ];
@@ -25,7 +26,7 @@ export class Names {
   iri(iri: string): string {
     for (const [namespace, prefix] of this.prefixes) {
       const local = iri.slice(namespace.length);
-      if (iri.startsWith(namespace) && /^[\w-]*$/.test(local)) return prefix + local;
+      if (iri.startsWith(namespace) && /^[\p{L}\p{N}_-]*$/u.test(local)) return prefix + local;
     }
     return `<${iri}>`;
   }
@@ -42,10 +43,29 @@ export class Names {
     }
   }
 
+  /** The term that a text is in the syntax of queries. Throws for another text. */
+  parsed(text: string): Term {
+    const [, iri] = /^<([^<>\s]*)>$/.exec(text) ?? [];
+    if (iri !== undefined) return { type: "uri", value: iri };
+    if (/^[+-]?\d+$/.test(text)) return { type: "literal", value: text, datatype: `${XSD}integer` };
+    if (/^[+-]?\d*\.\d+$/.test(text)) return { type: "literal", value: text, datatype: `${XSD}decimal` };
+    if (/^(true|false)$/.test(text)) return { type: "literal", value: text, datatype: `${XSD}boolean` };
+    const [, value, language, datatype] = /^"((?:[^"\\]|\\.)*)"(?:@([A-Za-z0-9-]+)|\^\^(.+))?$/.exec(text) ?? [];
+    if (value !== undefined) {
+      const literal: Term = { type: "literal", value: value.replace(/\\(.)/g, "$1") };
+      if (language !== undefined) literal["xml:lang"] = language;
+      if (datatype !== undefined) literal.datatype = this.parsed(datatype).value;
+      return literal;
+    }
+    const [namespace, prefix] = this.prefixes.find(([, name]) => text.startsWith(name)) ?? [];
+    if (namespace === undefined || prefix === undefined) throw new Error(`${text} is no term; write <IRI>, "text", 7 or a prefixed name`);
+    return { type: "uri", value: namespace + text.slice(prefix.length) };
+  }
+
   private literal(term: Term): string {
     if (term["xml:lang"] !== undefined) return `"${term.value}"@${term["xml:lang"]}`;
-    const datatype = term.datatype ?? "http://www.w3.org/2001/XMLSchema#string";
-    const local = datatype.startsWith("http://www.w3.org/2001/XMLSchema#") ? datatype.slice(33) : "";
+    const datatype = term.datatype ?? `${XSD}string`;
+    const local = datatype.startsWith(XSD) ? datatype.slice(XSD.length) : "";
     if (local === "string") return `"${term.value}"`;
     return PLAIN_TYPES.has(local) ? term.value : `"${term.value}"^^${this.iri(datatype)}`;
   }
@@ -54,4 +74,14 @@ export class Names {
 /** The time of day of an xsd:dateTime, with the date where it is told. */
 export function clock(time: string | null | undefined): string {
   return (time ?? "").replace("T", " ").replace(/Z$/, "");
+}
+
+/** Bindings written as `?name = term`, one a line. Throws for a line that is none. */
+export function bindingsOf(lines: string, names: Names): Bindings {
+  const given = lines.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(given.map((line) => {
+    const [, name, term] = /^\s*[?$]?(\w+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined || term === undefined) throw new Error(`'${line}' is not of the form ?name = term`);
+    return [name, names.parsed(term)];
+  }));
 }

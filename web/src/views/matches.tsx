@@ -5,6 +5,7 @@ import { rateText } from "../model/rates";
 import { counter } from "../model/service";
 import { clock, Names } from "../model/terms";
 import { Grid } from "../parts/grid";
+import { Match } from "./match";
 
 /** The rows of a query as they come; the chosen one is shown closely. */
 export function Matches({ query, feed }: { query: Query; feed: Feed }) {
@@ -15,6 +16,7 @@ export function Matches({ query, feed }: { query: Query; feed: Feed }) {
   const variables = feed.variables.value;
   const columns = ["n", "time", ...(variables.length > 0 ? variables.map((name) => `?${name}`) : ["row"])];
   const { first, count } = feed;
+  const row = chosen === null ? undefined : feed.row(chosen);
   return (
     <div class="matches">
       <div class="row">
@@ -38,6 +40,7 @@ export function Matches({ query, feed }: { query: Query; feed: Feed }) {
         choose={(index) => (setFollow(false), choose(first + index))}
         follow={follow}
       />
+      {row && <Match query={query} row={row} feed={feed} choose={choose} />}
     </div>
   );
 }

@@ -1,0 +1,89 @@
+"""Commands on the pages of docs/ give the answers that are printed; queries and data on them can be read.
+
+A block with a title is a file; the commands of `console` blocks run in a folder with the files that stand before them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from click.testing import CliRunner
+
+from spaseq.cli import main
+from spaseq.lang.parse import check
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+BLOCK = re.compile(r"^```([\w-]+)(?: title=\"([^\"]+)\")?(?: \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ELSEWHERE = {"why-not.md", "testing.md"}
+"""Pages whose commands have tests of their own."""
+DATA = {"trig": ox.RdfFormat.TRIG, "turtle": ox.RdfFormat.TURTLE, "nquads": ox.RdfFormat.N_QUADS}
+PREFIXES = "".join(
+    f"@prefix {name}: <urn:{name or 'x'}:> .\n" for name in ("", "s", "var", "step", "prov", "xsd", "sosa", "ex")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of code: its language, the file that it is, and its text."""
+
+    language: str
+    file: str
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        yield Block(found[1], found[2] or "", found[3])
+
+
+def with_commands() -> list[Path]:
+    """The pages whose commands have their files on the page."""
+    return [page for page in PAGES if page.name not in ELSEWHERE and any(block.file for block in blocks(page))]
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console and what is printed below it."""
+    for piece in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, answer = piece.partition("\n")
+        yield command, answer
+
+
+@pytest.mark.parametrize("page", with_commands(), ids=lambda page: page.stem)
+def test_commands_print_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for block in blocks(page):
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        if block.language == "console":
+            for command, answer in commands(block.text):
+                program, *words = shlex.split(command)
+                assert program == "spaseq", command
+                assert CliRunner().invoke(main, words).output == answer, command
+                ran += 1
+    assert ran
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_queries_and_data_on_a_page_can_be_read(page: Path) -> None:
+    for block in blocks(page):
+        if block.language == "sparql" and block.text.lstrip().startswith(("PREFIX", "SELECT", "CONSTRUCT", "REGISTER")):
+            query, problems = check(block.text)
+            assert query is not None, problems
+        if block.language in DATA:
+            stated = re.findall(r"@prefix (\w*):", block.text)
+            known = [line for line in PREFIXES.splitlines() if line.split()[1][:-1] not in stated]
+            head = "\n".join(known) if block.language != "nquads" else ""
+            assert list(ox.parse(f"{head}\n{block.text}", DATA[block.language]))
+
+
+def test_the_tutorials_and_guides_are_run() -> None:
+    names = {page.stem for page in with_commands()}
+    assert names >= {"first-match", "knowledge-base", "out-of-order", "contiguity"}

@@ -210,6 +210,10 @@ _FIXES: dict[str, Callable[[Document, Problem, int, int], Iterator[Fix]]] = {
 }
 
 
+MENDED = frozenset(_FIXES)
+"""The codes of the problems that have quick fixes of their own."""
+
+
 def applied(text: str, edits: tuple[Edit, ...]) -> str:
     """The text after some changes that do not overlap."""
     for start, end, written in sorted(edits, reverse=True):

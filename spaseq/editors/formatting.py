@@ -1,8 +1,8 @@
 """Queries in the one format: keywords in upper case, a line for each clause, blanks and indentation by rule.
 
 The lines of SELECT, of SEQ( ) and inside brackets stay where they were written, so that the author's grouping is kept;
-a group with a break in it has its braces on lines of their own. Comments stay where they are. Tokens never change but
-in the case of words and the blanks inside of quantifiers, so a formatted query has the meaning of the query.
+brackets with a break in them stand at the ends of lines. Comments stay where they are. Tokens never change but in the
+case of words and the blanks inside of quantifiers, so a formatted query has the meaning of the query.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from spaseq.lang.report import Report
 from spaseq.lang.scan import scan
 
 _INDENT = "  "
+_OLD_LINE_END = re.compile(r"\r(?!\n)")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 _SPACED = frozenset({"=", "!=", "<", ">", "<=", ">=", "&&", "||"})
 _ONE_LINE = frozenset({
@@ -69,8 +70,18 @@ def hindrances(text: str) -> tuple[Problem, ...]:
 
 
 def formatted(text: str) -> str:
-    """The text of a query without hindrances in the one format; a text in the format stays as it is."""
-    return "".join(_Writer(tuple(_pieces(text))).parts())
+    """The text of a query without hindrances in the one format; a text in the format stays as it is.
+
+    Lines end as the first one does outside of the tokens: with a line feed, or a carriage return before it.
+    """
+    pieces = tuple(_pieces(text))
+    return "".join(_Writer(pieces, _line_end(pieces, text)).parts())
+
+
+def _line_end(pieces: Sequence[Piece], text: str) -> str:
+    """The first end of a line between tokens, or after them."""
+    gaps = [*(piece.gap for piece in pieces[1:] if piece.broken), text[len(text.rstrip()) :]]
+    return "\r\n" if gaps[0].partition("\n")[0].endswith("\r") else "\n"
 
 
 def _pieces(text: str) -> Iterator[Piece]:
@@ -80,7 +91,7 @@ def _pieces(text: str) -> Iterator[Piece]:
     for token in classified(text, lexemes):
         clause = clauses.get(token.start, "")
         within = clause or within
-        gap = text[end : token.start].replace("\r\n", "\n").replace("\r", "\n")
+        gap = _OLD_LINE_END.sub("\n", text[end : token.start])
         yield Piece(token.kind, _spelt(token.kind, text[token.start : token.end]), gap, clause, within)
         end = token.end
 
@@ -102,7 +113,12 @@ def _spelt(kind: Kind, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """An open bracket: its sign, the indentation of its line, whether its braces have lines of their own, of ALL( )."""
+    """An open bracket.
+
+    indent  of its line
+    lines   True if its content has lines of its own
+    of_all  True after ALL
+    """
 
     sign: str
     indent: int
@@ -116,8 +132,9 @@ class _Writer:
     `_begun` is the indentation of the clause, `_outer` the number of brackets around it.
     """
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pieces: Sequence[Piece], line_end: str) -> None:
         self._pieces = pieces
+        self._line_end = line_end
         self._broken = _broken_groups(pieces)
         self._open: list[_Bracket] = []
         self._indent = self._begun = self._outer = 0
@@ -136,7 +153,7 @@ class _Writer:
                 of_all = before is not None and before.text == "ALL" and piece.within == "SEQ"
                 self._open.append(_Bracket(piece.text, self._indent, index in self._broken, of_all))
             before = piece
-        yield "\n"
+        yield self._line_end
 
     def _close(self, piece: Piece) -> _Bracket | None:
         """The bracket that a piece closes."""
@@ -149,8 +166,8 @@ class _Writer:
         if not self._breaks(before, piece, closed):
             return "  " if piece.kind is Kind.COMMENT else " " if self._blank(before, piece) else ""
         self._indent = closed.indent if closed else self._indentation(index)
-        empty = "\n" if piece.gap.count("\n") > 1 and closed is None and not before.opens else ""
-        return f"\n{empty}{_INDENT * self._indent}"
+        empty = self._line_end if piece.gap.count("\n") > 1 and closed is None and not before.opens else ""
+        return f"{self._line_end}{empty}{_INDENT * self._indent}"
 
     def _breaks(self, before: Piece, piece: Piece, closed: _Bracket | None) -> bool:
         """True if a piece begins a line."""
@@ -161,9 +178,9 @@ class _Writer:
         if piece.clause:
             return not (piece.clause == "LBRACE" and before.clause == "WHERE")
         if closed is not None:
-            return closed.lines or (closed.sign != "{" and piece.broken)
+            return closed.lines
         if before.opens:
-            return self._open[-1].lines or (before.text != "{" and piece.broken)
+            return self._open[-1].lines
         if self._is_header(piece) or (piece.text == "{" and before.kind is Kind.KEYWORD):
             return False
         return piece.broken and self._blank(before, piece)
@@ -238,7 +255,7 @@ def _continues(before: Piece, piece: Piece) -> bool:
 
 
 def _broken_groups(pieces: Sequence[Piece]) -> frozenset[int]:
-    """The places of the opening braces whose groups have several lines, that of WHERE always."""
+    """The places of the opening brackets whose content has several lines, that of WHERE always."""
     opened: list[int] = []
     broken: set[int] = set()
     for index, piece in enumerate(pieces):

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
 from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from automata.plan.expression import Span
 from spaseq.editors.classify import classified
@@ -13,6 +14,7 @@ from spaseq.editors.formatting import formatted, hindrances
 from spaseq.editors.kinds import Kind
 from spaseq.errors import Problem
 from spaseq.lang.parse import check
+from tests.drawn import drawn
 from tests.editors.queries import queries
 from tests.strategies_combined import RegisteredText
 from tests.strategies_late import LateText
@@ -22,7 +24,6 @@ from tests.strategies_possessive import PossessiveText
 from tests.strategies_query import QueryText
 from tests.strategies_sequence import SeededDice
 
-RANDOM_QUERIES = 40
 SEPARATORS = (" ", "  ", "\t", "\n", "\n\n\n", "\r\n", " # one é\n", "\n   #two\n\n", "\n#\r\n\t")
 UNTIDY = """# The first line
 prefix : <http://x/>   # the only one
@@ -68,11 +69,10 @@ LIMIT 3
 """
 
 
-@cache
-def drawn() -> tuple[str, ...]:
-    """Random queries of every generator of the tests."""
+def query_of(seed: int) -> str:
+    """A random query of one of the generators of the tests."""
     kinds = (QueryText, LateText, LimitedText, OverText, PossessiveText, RegisteredText)
-    return tuple(kinds[seed % len(kinds)](SeededDice(Random(seed))).whole() for seed in range(RANDOM_QUERIES))
+    return kinds[seed % len(kinds)](SeededDice(Random(seed))).whole()
 
 
 def tokens(text: str) -> list[tuple[Kind, str]]:
@@ -122,22 +122,33 @@ def test_a_query_is_written_in_the_one_format() -> None:
     assert formatted(TIDY) == TIDY
 
 
+def test_lines_end_as_they_did() -> None:
+    assert formatted(UNTIDY.replace("\n", "\r\n")) == TIDY.replace("\n", "\r\n")
+    assert formatted(UNTIDY.replace("\n", "\r")) == TIDY
+    one_line = "SELECT * WITHIN 1 DAY FROM STREAM S <urn:s> { SEQ(A) DEFINE GPM A ON S { ?s ?p '''a\nb\r\nc''' } }"
+    assert formatted(f"{one_line}\r\n").startswith("SELECT *\r\nWITHIN 1 DAY\r\n")
+    assert "'''a\nb\r\nc''' }\n}\n" in formatted(one_line)
+
+
 def test_every_query_keeps_its_tokens_and_comments_and_is_formatted_once() -> None:
-    for text in (*queries()[::3], *drawn()):
+    for text in queries()[::3]:
         assert_formatted(text)
 
 
 def test_a_formatted_query_has_the_same_tree_and_problems() -> None:
-    for text in (*queries()[::20], *drawn()[::3], UNTIDY):
+    for text in (*queries()[::20], *map(query_of, range(12)), UNTIDY):
         assert meaning(formatted(text)) == meaning(text)
 
 
-def test_any_blanks_and_comments_between_tokens_are_put_in_order() -> None:
-    for number, text in enumerate((*queries()[::8], *drawn(), TIDY, UNTIDY)):
-        untidy = untidied(text, Random(number))
-        assert_formatted(untidy)
-        if number % 20 == 0:
-            assert meaning(formatted(untidy)) == meaning(text)
+@given(st.integers(0, 2**32))
+@settings(max_examples=drawn(60))
+def test_any_blanks_and_comments_between_tokens_are_put_in_order(seed: int) -> None:
+    random = Random(seed)
+    text = random.choice((*queries(), TIDY, UNTIDY)) if random.random() < 0.5 else query_of(seed)
+    untidy = untidied(text, random)
+    assert_formatted(untidy)
+    if random.random() < 0.1:
+        assert meaning(formatted(untidy)) == meaning(text)
 
 
 @pytest.mark.parametrize(

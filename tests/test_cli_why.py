@@ -129,3 +129,21 @@ def test_the_iterations_of_an_outer_repetition_are_counted_not_those_inside(fold
     found = spaseq.why_not(spaseq.read_query(folder / "query.rq"), {"S": folder / "events.trig"})
     lacking = [fault.detail for each in found.attempts for fault in each.faults if fault.cause == "iterations"]
     assert {"at_least": 2, "taken": 1} in lacking
+
+
+def test_a_search_that_would_be_too_long_says_that_it_ended_early(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "query.rq").write_text(
+        "PREFIX : <http://x/> SELECT ?s WITHIN 1 MINUTE SLIDING FROM STREAM S <http://x/s>\n"
+        "WHERE { SEQ(A : B : C) DEFINE GPM A ON S { ?s :price ?p } DEFINE GPM B ON S { ?s :price ?q }\n"
+        "DEFINE GPM C ON S { ?s :price ?r FILTER(?r > 1000 + ?q) } }"
+    )
+    query, streams = spaseq.read_query(folder / "query.rq"), {"S": folder / "events.trig"}
+    whole = spaseq.why_not(query, streams)
+    assert not whole.ended_early and "endedEarly" not in whole.to_dict()
+    monkeypatch.setattr("spaseq.runtime.why.furthest.TRIES_MAX", 2)
+    found = spaseq.why_not(query, streams)
+    assert found.ended_early and found.to_dict()["endedEarly"] is True
+    assert [attempt.events for attempt in found.attempts] == [whole.attempts[0].events]
+    assert str(found).endswith("not all partial matches were looked at: bindings, events or a period make them fewer\n")

@@ -22,8 +22,9 @@ from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.lang.ast import Query, TopLevelFilter
 from spaseq.outputs.attempts import Attempt
 from spaseq.runtime.why import runs
+from spaseq.runtime.why.analysis import Analysis
 from spaseq.runtime.why.evidence import Evidence
-from spaseq.runtime.why.furthest import Analysis, Asked, Furthest
+from spaseq.runtime.why.furthest import Asked, Furthest
 from spaseq.runtime.why.search import whole
 from tests.random_pairs import Pair, drawn, shown
 from tests.reference.graph import Solution

@@ -22,8 +22,9 @@ from spaseq.errors import InputError
 from spaseq.inputs.terms import own_term
 from spaseq.outputs.attempts import Attempt, Fault, WhyNot
 from spaseq.outputs.rows import Row, StepEvents
+from spaseq.runtime.why.analysis import Analysis, described
 from spaseq.runtime.why.evidence import Evidence
-from spaseq.runtime.why.furthest import Analysis, Asked, Furthest, described
+from spaseq.runtime.why.furthest import Asked, Furthest
 from spaseq.runtime.why.reasons import events_of, matches_of
 from spaseq.runtime.why.runs import Run, seen_from
 from spaseq.runtime.why.waiting import Watermarks, waits_for_decision, with_waiting
@@ -102,7 +103,7 @@ def _answer(
         return WhyNot(query.name, 0, tuple(_removed(job, evidence, run, going_on) for run in found[:_REMOVED_MAX]))
     attempts = Analysis(evidence, furthest, job.delays(query, len(evidence.batch))).attempts()
     shown = with_waiting(evidence, furthest, attempts, going_on) if going_on else attempts
-    return WhyNot(query.name, 0, tuple(shown), furthest.left_out)
+    return WhyNot(query.name, 0, tuple(shown), furthest.left_out, furthest.ended_early)
 
 
 def _has(evidence: Evidence, row: Row, bindings: Mapping[int, int]) -> bool:

@@ -85,20 +85,23 @@ class WhyNot(Explanation):
     matches     the number of rows that there are; then there are no attempts
     attempts    those that came furthest, those with the fewest causes first
     left_out    attempts that came as far and were not looked into
+    ended_early the partial matches were too many to look at all of them: others may have come further
     """
 
     query: str
     matches: int
     attempts: tuple[Attempt, ...]
     left_out: int = 0
+    ended_early: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as JSON has it."""
-        return {
+        """The answer as JSON has it; `endedEarly` only where it is true."""
+        found: dict[str, Any] = {
             "query": self.query,
             "matches": self.matches,
             "attempts": [attempt.to_dict() for attempt in self.attempts],
         }
+        return found | ({"endedEarly": True} if self.ended_early else {})
 
     def __str__(self) -> str:
         return "\n".join(_lines(self)) + "\n"
@@ -124,6 +127,8 @@ def _lines(found: WhyNot) -> Iterator[str]:
     more = len(found.attempts) - _SHOWN_MAX + found.left_out if len(found.attempts) > _SHOWN_MAX else found.left_out
     if more > 0:
         yield f"and {more:,} more that came as far"
+    if found.ended_early:
+        yield "not all partial matches were looked at: bindings, events or a period make them fewer"
 
 
 def _attempt(number: int, attempt: Attempt) -> Iterator[str]:

@@ -16,8 +16,9 @@ from spaseq.algebra.written import elements_written, filter_written
 from spaseq.outputs.explanations import Absence, ConditionSeen, StepTaken
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.runtime.why.evidence import Evidence
+from spaseq.runtime.why.observer import Observer
 from spaseq.runtime.why.runs import MATCH, Entry, Gap, Run, Values, seen_from
-from spaseq.runtime.why.search import Observer, Search, whole
+from spaseq.runtime.why.search import Search, whole
 from spaseq.runtime.why.world import World
 
 

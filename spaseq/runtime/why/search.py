@@ -12,6 +12,7 @@ from itertools import combinations, product
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
+from spaseq.runtime.why.observer import ANYTHING, Observer
 from spaseq.runtime.why.owed import Owed
 from spaseq.runtime.why.places import NOTHING, Before, Path, Place, Step, first_steps, sizes_of, variants
 from spaseq.runtime.why.runs import (
@@ -31,21 +32,6 @@ from spaseq.runtime.why.world import Candidate, World
 Then = Callable[[Run], Iterator[Run]]
 Extension = tuple[Events, Run]
 BEGINNING = -(1 << 62)
-
-
-class Observer:
-    """The wishes of whoever searches: by default every match, and to hear of nothing."""
-
-    def attempt(self, run: Run, step: Step, before: Before) -> bool:
-        """Hears of a run that is to take a step; False: it is not to go on."""
-        return not run.lacks
-
-    def fits(self, symbol: int, event: int, values: Values) -> bool:
-        """True if a run may take an event as a step with this solution."""
-        return True
-
-
-ANYTHING = Observer()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -192,8 +178,8 @@ class Search(Owed):
         match None if begins else ahead.operator:
             case Contiguity.STRICT:
                 until = self.world.next_time(run.last)
-                for events, longer in self.extensions(run, step, until):
-                    if self.world.between(run.last, events) is None and self._fits(longer, run):
+                for events, longer in self.extensions(run, step, until, of_interest=True):
+                    if self.world.between(run.last, events) is None:
                         yield longer
             case Contiguity.NEXT:
                 nearest = self.nearest(run, ahead)
@@ -201,14 +187,11 @@ class Search(Owed):
                     yield from (longer for _, longer in self._first_of(nearest) if self._fits(longer, run))
                     return
                 until = min([self._end_of(events) for events, _ in nearest], default=FOREVER)
-                for events, longer in self.extensions(run, step, until):
-                    blocked = any(self.world.merged.before(nearer, events) for nearer, _ in nearest)
-                    if not blocked and self._fits(longer, run):
+                for events, longer in self.extensions(run, step, until, of_interest=True):
+                    if not any(self.world.merged.before(nearer, events) for nearer, _ in nearest):
                         yield longer
             case _:
-                for _, longer in self.extensions(run, step):
-                    if self._fits(longer, run):
-                        yield longer
+                yield from (longer for _, longer in self.extensions(run, step, of_interest=True))
 
     def _fits(self, longer: Run, run: Run) -> bool:
         added = longer.entries[len(run.entries) :]
@@ -233,8 +216,11 @@ class Search(Owed):
     def _end_of(self, events: Events) -> int:
         return max([self.world.merged.times[event] for event in events])
 
-    def extensions(self, run: Run, step: Step, until: int = FOREVER) -> Iterator[Extension]:
-        """Every set of events up to a time, and longer run, with which a step extends a run, whatever the operator."""
+    def extensions(self, run: Run, step: Step, until: int = FOREVER, of_interest: bool = False) -> Iterator[Extension]:
+        """Every set of events up to a time, and longer run, with which a step extends a run, whatever the operator.
+
+        of_interest     only events that the observer lets a run take
+        """
         times = self.world.merged.times
         begin = max([times[event] for event in run.last], default=BEGINNING)
         if step.limit is not None and run.last:
@@ -242,7 +228,14 @@ class Search(Owed):
         if run.entries and self.covers is None:
             until = min(until, self.world.frame.last_time(min(run.events, key=times.__getitem__)))
         bindings = seen_from(run.entries, step.path, self.world.given)
-        for chosen in self._simultaneous(step.place.symbols, run, bindings, begin, until):
+        symbols, observer = step.place.symbols, self.observer
+        for chosen in self._simultaneous(symbols, run, bindings, begin, until):
+            if of_interest and not all(
+                observer.fits(symbol, *each) for symbol, each in zip(symbols, chosen, strict=True)
+            ):
+                continue
+            if not observer.goes_on(run):
+                return
             if (longer := self.extend(run, step, chosen, bindings)) is not None:
                 yield longer.last, longer
 

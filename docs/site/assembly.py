@@ -14,6 +14,7 @@ from docs.site.cli_page import cli_page
 from docs.site.cookbook_pages import cookbook_pages
 from docs.site.grammar_page import grammar_page
 from docs.site.http_page import http_page
+from docs.site.pictures import with_pictures
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/grammar.md": grammar_page,
@@ -65,7 +66,7 @@ def assemble(root: Path, target: Path) -> list[Page]:
     for place, text in texts.items():
         page = target / place
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(relinked(root, text, sources[place], place, known), encoding="utf-8")
+        page.write_text(with_pictures(relinked(root, text, sources[place], place, known)), encoding="utf-8")
     return [Page(place, title_of(text, place)) for place, text in sorted(texts.items())]
 
 

@@ -7,9 +7,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+import pytest
+from click.testing import CliRunner
 from lsprotocol import types as lsp
 from pygls.lsp.client import BaseLanguageClient
 
+from spaseq.cli import main
+from spaseq.editors.answers import Answers
 from spaseq.editors.formatting import formatted
 
 URI = "file:///query.rq"
@@ -162,3 +166,23 @@ def test_a_client_gets_problems_fixes_and_an_answer_for_every_feature() -> None:
     assert changed(TEXT, found["formatting"]) == formatted(TEXT) != TEXT
     assert [problem.code for problem in found["changed"]] == ["SQ013"]
     assert list(found["closed"]) == []
+
+
+def test_a_client_that_counts_in_code_points_gets_code_points() -> None:
+    answers = [Answers(URI, TEXT, encoding).diagnostics() for encoding in ("utf-8", "utf-16", "utf-32")]
+    line = TEXT.splitlines()[8]
+    text = TEXT.replace("?s ex:b", '"😀" ex:b')
+    found = [
+        Answers(URI, text, encoding).diagnostics()[-1].range.start.character
+        for encoding in ("utf-8", "utf-16", "utf-32")
+    ]
+    assert [each[-1].range.start.character for each in answers] == [line.index("ex:")] * 3
+    assert found == [11, 9, 8]
+
+
+def test_without_pygls_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "spaseq.editors.server", raising=False)
+    monkeypatch.setitem(sys.modules, "pygls.exceptions", None)
+    result = CliRunner().invoke(main, ["lsp"])
+    assert result.exit_code == 2
+    assert "the language server needs pygls" in result.stderr and "pip install 'spaseq[lsp]'" in result.stderr

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 from lsprotocol import types as lsp
 
+from spaseq.algebra.words import BETWEEN
 from spaseq.editors.completion import Completion, Sort, completions
 from spaseq.editors.document import Document, Names, Occurrence
 from spaseq.editors.fixes import Edit, fixes
@@ -15,6 +17,7 @@ from spaseq.editors.hover import hover
 from spaseq.editors.kinds import Kind
 from spaseq.editors.positions import Encoding, Place, Places, span_of
 from spaseq.editors.renaming import declaration_of, renamed
+from spaseq.editors.sentences import defaults
 from spaseq.errors import Problem
 
 SOURCE = "spaseq"
@@ -121,6 +124,21 @@ class Answers:
                 selection_range=self._range(entry.name_start, entry.name_end),
             )
             for entry in outline(self.document)
+        ]
+
+    def inlay_hints(self, asked: lsp.Range) -> list[lsp.InlayHint]:
+        """The contiguity in force before each quantifier in a range that is written without one."""
+        start, end = self._offset(asked.start), self._offset(asked.end)
+        sequence, text = self.document.sequence, self.document.text
+        found = [] if sequence is None else sorted(defaults(sequence, text), key=itemgetter(0))
+        return [
+            lsp.InlayHint(
+                position=self._range(place, place).start,
+                label=contiguity.value,
+                tooltip=f"between iterations {BETWEEN[contiguity]}",
+            )
+            for place, contiguity in found
+            if start <= place <= end
         ]
 
     def semantic_tokens(self) -> lsp.SemanticTokens:

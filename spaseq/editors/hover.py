@@ -44,7 +44,7 @@ def _shown(document: Document, placed: Placed, offset: int) -> str:
         case Kind.CONTIGUITY if document.sequence is not None:
             return operator_sentence(document.sequence, token.start, Contiguity(word))
         case Kind.QUANTIFIER if document.sequence is not None:
-            return quantifier_sentence(document.sequence, token.start, token.end)
+            return quantifier_sentence(document.sequence, token.start, token.end, document.text)
         case Kind.KEYWORD if help_line := {**words.SPARQL_KEYWORDS, **words.KEYWORDS}.get(word.upper()):
             return f"**{word.upper()}** {help_line}"
         case Kind.FUNCTION:

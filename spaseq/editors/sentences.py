@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from automata.plan import expression as nodes
@@ -10,6 +10,9 @@ from automata.plan.expression import UNREADABLE, Contiguity, Limit, extent, limi
 from spaseq.algebra.sequence import normal_form
 from spaseq.algebra.words import BETWEEN, duration_in_words
 from spaseq.lang.ast import Expr
+from spaseq.lang.codes import Code
+from spaseq.lang.report import Report
+from spaseq.lang.structure import check_structure
 
 OPERATORS = {
     Contiguity.STRICT: "the very next event",
@@ -50,13 +53,26 @@ def step_at(sequence: Expr, offset: int) -> StepPlace | None:
     return None
 
 
-def contiguities(sequence: Expr) -> dict[int, Contiguity]:
-    """The contiguity in force between the iterations of each repetition, by the beginning of its quantifier."""
+def contiguities(sequence: Expr, text: str) -> dict[int, Contiguity]:
+    """The contiguity in force between the iterations of each repetition, by the beginning of its quantifier.
+
+    None where a member of `&` has an order: such a sequence has no normal form.
+    """
+    report = Report(text)
+    check_structure(sequence, text, report)
+    if any(problem.code == Code.CONJUNCTION_MEMBER.code for problem in report.problems()):
+        return {}
     numbers = {name: number for number, name in enumerate(symbols(sequence))}
     normal = walk(normal_form(sequence, numbers))
-    return {
-        node.span.start: node.contiguity for node in normal if isinstance(node, nodes.Repetition) and node.contiguity
-    }
+    found = (node for node in normal if isinstance(node, nodes.Repetition))
+    return {node.span.start: node.contiguity for node in found if node.contiguity}
+
+
+def defaults(sequence: Expr, text: str) -> Iterator[tuple[int, Contiguity]]:
+    """The places of quantifiers whose contiguity is not written, and the one that is in force."""
+    for start, contiguity in contiguities(sequence, text).items():
+        if text[start] not in ",;:":
+            yield start, contiguity
 
 
 def step_sentence(place: StepPlace, streams: Sequence[str], text: str) -> str:
@@ -137,14 +153,14 @@ def operator_sentence(sequence: Expr, start: int, operator: Contiguity) -> str:
     return f"`{operator.value}` {_CONTIGUITIES[operator]}"
 
 
-def quantifier_sentence(sequence: Expr, start: int, end: int) -> str:
+def quantifier_sentence(sequence: Expr, start: int, end: int, text: str) -> str:
     """A quantifier: how often, the contiguity between iterations that is in force, and whence it comes."""
     for node in walk(sequence):
         if node.span.start != start or node.span.end != end:
             continue
         match node:
             case nodes.Repetition(_, _, _, written, possessive):
-                contiguity = contiguities(sequence).get(start)
+                contiguity = contiguities(sequence, text).get(start)
                 if contiguity is None:
                     continue
                 default = (

@@ -125,11 +125,15 @@ def _change(server: Server) -> None:
 
 
 def _show(server: Server) -> None:
-    """Colours, folds and the outline."""
+    """Colours, folds, the outline, and what is not written."""
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folded(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
         return server.about(params.text_document.uri).folds()
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def hinted(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        return server.about(params.text_document.uri).inlay_hints(params.range)
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outlined(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:

@@ -203,13 +203,22 @@ def test_semantic_tokens_are_the_tokens_of_the_text() -> None:
     assert re.sub(r"[\s(){}.,]", "", "".join(word for word, _, _ in words)) == re.sub(r"[\s(){}.,]", "", text)
 
 
+def test_a_sequence_without_a_normal_form_has_no_contiguity_to_show() -> None:
+    text = QUERY.replace("(C & D)?", "((C ; E) & D){2}")
+    assert hover(Document(text), at(text, "D)|{2}")) is None
+    answers = Answers("file:///q", text, "utf-16")
+    assert answers.inlay_hints(lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))) == []
+
+
 @given(mutated())
 @settings(max_examples=drawn(25))
 def test_any_text_has_an_answer_to_every_question(text: str) -> None:
     answers = Answers("file:///q", text, "utf-16")
     everything = lsp.Range(lsp.Position(0, 0), lsp.Position(999, 0))
     answers.diagnostics(), answers.actions(everything), answers.folds(), answers.outline(), answers.semantic_tokens()
-    answers.formatting()
+    answers.formatting(), answers.inlay_hints(everything)
+    for token in Document(text).tokens[::5]:
+        hover(answers.document, token.token.start)
     for line in range(0, text.count("\n") + 1, 3):
         position = lsp.Position(line, 7)
         answers.hover(position), answers.definition(position), answers.references(position, True)

@@ -22,7 +22,7 @@ PREFIX : <http://x/>
 SELECT ?a ("😀" AS ?n)
 WITHIN 1 HOUR FROM STREAM S <http://x/s>
 WHERE {
-  SEQ(A ; ALL(B, C))
+  SEQ(A ; ALL(B, C) : A{2})
   DEFINE GPM A ON S { ?s :p ?a ; :q "😀" ; :r ?r }
   DEFINE GPM B ON S {
     ?s ex:b ?b
@@ -130,6 +130,7 @@ def test_a_client_gets_problems_fixes_and_an_answer_for_every_feature() -> None:
         found["folds"] = await client.text_document_folding_range_async(lsp.FoldingRangeParams(document))
         found["outline"] = await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document))
         found["tokens"] = await client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(document))
+        found["hints"] = await client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole))
         formatting = lsp.DocumentFormattingParams(document, lsp.FormattingOptions(2, True))
         found["formatting"] = await client.text_document_formatting_async(formatting)
         end = position(TEXT, "ALL(B, C)", 0)
@@ -147,7 +148,7 @@ def test_a_client_gets_problems_fixes_and_an_answer_for_every_feature() -> None:
     fixed = TEXT
     for action in found["actions"]:
         fixed = changed(fixed, action.edit.changes[URI]) if action.title == "write ':' for ';'" else fixed
-    assert "SEQ(A : ALL(B, C))" in fixed
+    assert "SEQ(A : ALL(B, C) : A{2})" in fixed
     assert [action.title for action in found["actions"]] == [
         "write ':' for ';'",
         "declare PREFIX ex: <http://example.org/ex#>",
@@ -155,13 +156,15 @@ def test_a_client_gets_problems_fixes_and_an_answer_for_every_feature() -> None:
     assert found["hover"].contents.value.startswith("`;` skip-till-next")
     assert found["definition"].range.start == position(TEXT, "GPM A", 4)
     assert [taken(TEXT, each.range) for each in found["references"]] == ["s", "s", "s"]
-    assert [taken(TEXT, each.range) for each in found["highlights"]] == ["A", "A"]
+    assert [taken(TEXT, each.range) for each in found["highlights"]] == ["A", "A", "A"]
     assert found["prepared"].placeholder == "r"
     assert changed(TEXT, found["renamed"].changes[URI]) == TEXT.replace("?r ", "?rate ")
     assert "the query has a variable 'a' already" in found["refused"]
     assert [item.label for item in found["completion"].items] == ["?a", "?n", "?s", "?r", "?b", "?c"]
     assert [(fold.start_line, fold.end_line) for fold in found["folds"]] == [(7, 9), (4, 11)]
     assert [symbol.name for symbol in found["outline"]] == ["S", "A", "B", "C"]
+    hints = [(hint.label, hint.position) for hint in found["hints"]]
+    assert hints == [(",", position(TEXT, "A{2}", 1))]
     assert len(found["tokens"].data) % 5 == 0
     assert changed(TEXT, found["formatting"]) == formatted(TEXT) != TEXT
     assert [problem.code for problem in found["changed"]] == ["SQ013"]

@@ -14,7 +14,7 @@ PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
 
-.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars web test-web clean
+.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars web test-web screenshots clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -72,12 +72,19 @@ vscode: grammars  ## the extension for Visual Studio Code, out/spaseq.vsix; need
 grammars: $(READY)  ## what highlights queries in editors, from the tokens of the lexer
 	$(BIN)/python -m spaseq.editors.grammars
 
-web: $(TOOLS)  ## the bundle of the workbench from its sources in web/; needs node and npm
+web: $(TOOLS) web/node_modules  ## the bundle of the workbench from its sources in web/; needs node and npm
 	$(BIN)/python -m web.generate
-	cd web && npm ci --silent && npm run --silent check && npm run --silent build
+	cd web && npm run --silent check && npm run --silent build
 
-test-web: $(TOOLS)  ## the workbench in a real Chromium (Debian: apt-get install chromium): all of its tests
-	$(BIN)/python -m pytest tests/web $(PYTEST)
+test-web: $(TOOLS) web/node_modules  ## the workbench in a real Chromium (Debian: apt-get install chromium): all of its tests
+	$(BIN)/python -m pytest tests/web tests/web/long_workbench.py tests/web/long_accessibility.py $(PYTEST)
+
+screenshots: $(TOOLS)  ## the pictures of the workbench in docs/images, from a real Chromium
+	$(BIN)/python -m tests.web.screenshots
+
+web/node_modules: web/package-lock.json
+	cd web && npm ci --silent
+	@touch $@
 
 docs: $(TOOLS)  ## the documentation as a site in out/docs/site; every link is checked
 	$(BIN)/python -m docs.site

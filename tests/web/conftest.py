@@ -21,7 +21,7 @@ WAIT_MS = 15_000
 collect_ignore = []
 if not CHROMIUM:
     print("there is no Chromium (apt-get install chromium): the workbench is not tested in a browser", file=sys.stderr)
-    collect_ignore += ["test_workbench.py"]
+    collect_ignore += ["test_workbench.py", "long_workbench.py", "long_accessibility.py"]
 if shutil.which("node") is None or not PACKAGES.is_dir():
     print(
         "there is no node, or no web/node_modules (make web): the workbench's bundle is not compared", file=sys.stderr

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx2
 
@@ -21,6 +23,7 @@ LOCAL = "127.0.0.1"
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
 DATETIME = "http://www.w3.org/2001/XMLSchema#dateTime"
 TIMEOUT_S = 30
+_NDJSON = {"Accept": "application/x-ndjson"}
 
 
 @dataclass
@@ -62,6 +65,10 @@ class Served:
 
     def rows(self, query: str) -> int:
         return int(self._asked("GET", f"/v1/queries/{query}").json()["rows"])
+
+    def lines(self, query: str) -> list[dict[str, Any]]:
+        answer = self._asked("GET", f"/v1/queries/{query}/matches", params={"after": 0}, headers=_NDJSON)
+        return [json.loads(line) for line in answer.text.splitlines()]
 
     def wait_until_ready(self) -> None:
         for _ in range(TIMEOUT_S * 50):

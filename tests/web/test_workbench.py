@@ -57,7 +57,7 @@ def test_a_query_is_mended_finds_what_a_file_has_and_says_why_and_why_not(
     expect(page.get_by_text("FILTER(?high > 90)")).to_be_visible()
 
     page.get_by_role("tab", name="Automaton").click()
-    expect(page.get_by_role("button", name="edge ; High, 1")).to_be_visible()
+    expect(page.get_by_role("button", name="edge ; High 1")).to_be_visible()
     page.get_by_role("tab", name="Why not?").click()
     page.get_by_label("The match that is missing").fill("?sensor = :s2")
     page.get_by_role("button", name="Why not?", exact=True).click()

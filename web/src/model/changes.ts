@@ -1,4 +1,4 @@
-import { ask } from "../api/client";
+import { ask, askJson } from "../api/client";
 import { attempt } from "./notices";
 import { select } from "./selection";
 import { refresh, streams } from "./service";
@@ -20,6 +20,12 @@ export async function putQuery(name: string, text: string, since: Since): Promis
   const body = { media: "application/x-spaseq", value: text } as const;
   await ask("PUT /v1/queries/{name}", { path: { name }, query: { since }, body });
   await refresh();
+}
+
+/** A text in the one format. Throws Refused for one that cannot be read. */
+export async function formatted(text: string): Promise<string> {
+  const body = { media: "application/x-spaseq", value: text } as const;
+  return (await askJson("POST /v1/format", { body })).text;
 }
 
 export async function changeState(name: string, change: "pause" | "resume"): Promise<void> {

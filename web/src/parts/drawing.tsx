@@ -19,7 +19,7 @@ export function Drawing({ label, nodes, links, direction = "LR", chosen, choose 
   const button = (choice: Choice, name: string) =>
     choose === undefined ? {} : {
       role: "button" as const,
-      tabIndex: 0,
+      tabindex: 0,
       "aria-label": name,
       "aria-pressed": chosen?.kind === choice.kind && chosen.index === choice.index,
       onClick: () => choose(choice),
@@ -41,12 +41,12 @@ export function Drawing({ label, nodes, links, direction = "LR", chosen, choose 
           const way = places.links[index];
           if (way === undefined) return null;
           const path = smooth(way.points);
-          const name = `edge ${link.label || "ε"}${link.count ? `, ${link.count}` : ""}`;
+          const name = `edge ${link.label || "ε"} ${link.count ?? ""}`.trim();
           return (
             <g key={`${link.from} ${link.to} ${index}`} class="link" {...button({ kind: "link", index }, name)}>
               <path d={path} class="reach" />
               <path d={path} class="way" style={`stroke-width: ${link.width ?? 1.3}`} marker-end={`url(#${id})`} />
-              <text x={way.label.x} y={way.label.y - 6}>{link.label}</text>
+              <text x={way.label.x} y={way.label.y - 6}>{link.label}</text>{" "}
               {link.count && <text x={way.label.x} y={way.label.y + 15} class="count">{link.count}</text>}
             </g>
           );
@@ -55,11 +55,11 @@ export function Drawing({ label, nodes, links, direction = "LR", chosen, choose 
           const place = places.nodes[index];
           if (place === undefined) return null;
           const { x, y, width, height } = place;
-          const name = `state ${node.label}${node.count ? `, ${node.count}` : ""}`;
+          const name = `state ${node.label} ${node.count ?? ""}`.trim();
           return (
             <g key={node.id} class={`node ${node.kind}`} {...button({ kind: "node", index }, name)}>
               <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={node.kind === "literal" ? 2 : height / 2} />
-              <text x={x} y={node.count ? y - 2 : y + 4}>{node.label}</text>
+              <text x={x} y={node.count ? y - 2 : y + 4}>{node.label}</text>{" "}
               {node.count && <text x={x} y={y + 13} class="count">{node.count}</text>}
             </g>
           );

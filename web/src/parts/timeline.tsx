@@ -75,7 +75,7 @@ export function Timeline({ label, lanes, marks, spans, chosen, choose }: {
       <svg
         width={width}
         height={height}
-        tabIndex={0}
+        tabindex={0}
         role="img"
         aria-label={`${label}: ${marks.map((mark) => mark.title).join("; ")}`}
         onKeyDown={keyed}

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
-import { tokenWanted, useToken } from "../api/session";
+import { token, tokenWanted, useToken } from "../api/session";
+import { trouble } from "../model/service";
 
 /** The question for a token; it stands above the page until there is one. */
 export function Login() {
@@ -20,6 +21,7 @@ export function Login() {
       <form class="stack" onSubmit={used}>
         <h2 id="login-title">This service asks for a token</h2>
         <label>Token <input name="token" type="password" autocomplete="off" required /></label>
+        <p class="bad" role="status">{token.value === null ? "" : trouble.value}</p>
         <p class="faint">A token for reading shows everything; to push events or to change queries takes another one.</p>
         <button type="submit">Use</button>
       </form>

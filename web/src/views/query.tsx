@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Query, Validation } from "../api/answers";
 import { Refused } from "../api/client";
-import { changeState, putQuery, removeQuery, type Since } from "../model/changes";
+import { changeState, formatted, putQuery, removeQuery, type Since } from "../model/changes";
 import { attempt } from "../model/notices";
 import { select } from "../model/selection";
 import { queries, standing } from "../model/service";
@@ -41,6 +41,8 @@ export function QueryView({ name }: { name: string | null }) {
       if (name === null) select({ kind: "query", name: wanted });
     });
 
+  const format = () => attempt("", async () => setGiven({ text: await formatted(text) }));
+
   return (
     <section class="fill" aria-labelledby="query-title">
       <div class="title-row">
@@ -58,6 +60,7 @@ export function QueryView({ name }: { name: string | null }) {
           : <h2 id="query-title">{name}</h2>}
         {query && <State query={query} />}
         <span class="grow" />
+        <button type="button" onClick={() => void format()}>Format</button>
         {query && <Changes query={query} />}
         {query && text !== query.text && (
           <label>

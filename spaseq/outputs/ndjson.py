@@ -24,7 +24,7 @@ class NdjsonSink(TextSink):
 
     def __init__(self, output: Output, columns: Columns) -> None:
         super().__init__(output, columns)
-        self._terms = TermTexts(term_json)
+        self._lines = NdjsonLines()
 
     def text(self, rows: Sequence[Row]) -> str:
         """The lines."""
@@ -32,6 +32,23 @@ class NdjsonSink(TextSink):
 
     def table_text(self, table: RowTable) -> bytes:
         """The lines; the bytes are those of `text`."""
+        return self._lines.table_text(table)
+
+
+class NdjsonLines:
+    """Rows as lines of JSON; the text of a term is made once for many rows."""
+
+    def __init__(self) -> None:
+        self._terms = TermTexts(term_json)
+
+    def of(self, rows: Sequence[Row] | RowTable) -> list[str]:
+        """The line of each row, as `to_json` gives it, without the line end."""
+        if not isinstance(rows, RowTable):
+            return list(map(to_json, rows))
+        return [line for part in rows.parts() for line in self.table_text(part).decode().split("\n")[:-1]]
+
+    def table_text(self, table: RowTable) -> bytes:
+        """The lines with their ends."""
         begin = encoded(f'{{"query": {quoted(table.query)}, "time": "')
         facts = table.matches.facts
         times = pieces_of(facts[:, TIME], lambda time: b'%b%b", "start": "' % (begin, time_text(time).encode()))

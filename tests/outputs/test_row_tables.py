@@ -22,8 +22,9 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
 from spaseq.errors import InputError
 from spaseq.outputs import FORMATS, open_sink, parquet, row_table
+from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import RowTable
-from spaseq.outputs.rows import Row
+from spaseq.outputs.rows import Row, to_json
 from tests.outputs.test_sinks import CONSTRUCT, query
 
 QUERIES = [query("SELECT ?house ?fare ?x"), query("SELECT ?fare ?x", "Q2"), CONSTRUCT]
@@ -73,6 +74,14 @@ def test_a_table_is_written_as_its_rows_are(
         _write(format, as_tables, found)
         _write(format, as_rows, [part.rows() for table in found for part in table.parts()])
     assert _content(format, as_tables) == _content(format, as_rows)
+
+
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(tables())
+def test_lines_of_a_table_are_those_of_its_rows(table: RowTable) -> None:
+    lines = NdjsonLines()
+    expected = [to_json(row).encode("utf-8", "replace").decode() for row in table.rows()]
+    assert lines.of(table) == lines.of(table) == expected
 
 
 @settings(deadline=None, derandomize=True, max_examples=20)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
@@ -32,7 +33,8 @@ class Running:
     rows        the number of its newest row
     error       the reason for which it was stopped; "" while it runs
     shadow      its rows are not reported
-    found       rows that are not stored yet
+    found       lines of NDJSON of rows that are not stored yet
+    lines       makes them: the ids of rows hold no longer than the events are read
     waiting     the queries of its group that have some
     """
 
@@ -45,9 +47,10 @@ class Running:
     rows: int = 0
     error: str = ""
     shadow: bool = False
-    found: list[Rows] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
     waiting: dict[Running, None] = field(default_factory=dict)
     reader: Reader = field(init=False)
+    lines: NdjsonLines = field(init=False)
 
     @property
     def runs(self) -> int:
@@ -58,7 +61,7 @@ class Running:
     def take(self, rows: Rows) -> None:
         """Keep rows until the records that decided them have been read."""
         if not self.shadow:
-            self.found.append(rows)
+            self.found += self.lines.of(rows)
             self.waiting[self] = None
 
 
@@ -105,13 +108,13 @@ class Group:
         for iri, watermark in moved.items():
             self.network.advance(iri, watermark)
 
-    def take_found(self) -> Iterator[tuple[Running, Rows]]:
+    def take_found(self) -> Iterator[tuple[Running, list[str]]]:
         """The rows since the last call."""
         members = [each for each in self.waiting if self.members.get(each.name) is each]
         self.waiting.clear()
         for running in members:
             found, running.found = running.found, []
-            yield from ((running, rows) for rows in found)
+            yield running, found
 
     def downstream(self, running: Running) -> list[Running]:
         """A query of the group, and those that read its stream, directly or not."""

@@ -10,6 +10,7 @@ from sparql_gpm.dictionary import Dictionary
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
 from spaseq.outputs.dead_letters import DeadLetter
+from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
@@ -23,7 +24,7 @@ class Operators:
     """
 
     def __init__(self, knowledge: Mapping[str, Source], kernels: Kernels) -> None:
-        self.dictionary, self._kernels = Dictionary(), kernels
+        self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
         self._setup = Setup(knowledge, RunOptions(), self.dictionary)
         self.over = BatchOver(self._setup.bases)
 
@@ -43,6 +44,7 @@ class Operators:
     def add(self, group: Group, running: Running) -> None:
         """Let a group read a query from now on; it knows how far the streams are."""
         operator = self._setup.live_operator(running.meaning, running.max_runs)
+        running.lines = self._lines
         running.reader = group.network.add(operator, running.take)
         group.enter(running)
         for _, iri in running.meaning.streams:
@@ -52,6 +54,7 @@ class Operators:
     def put_in(self, group: Group, running: Running, state: list[Any]) -> None:
         """Let a group read a query that goes on from a state."""
         operator = self._setup.operator(running.meaning, running.max_runs)
+        running.lines = self._lines
         running.reader = group.network.add_restored(operator, running.take, state)
         group.enter(running)
 

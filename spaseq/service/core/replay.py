@@ -14,8 +14,8 @@ from spaseq.engine.funnels import funnel_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup, named_knowledge
 from spaseq.explain.funnel import to_json as funnel_json
+from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
-from spaseq.outputs.rows import to_json
 from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.state.packed_events import unpacked_events
@@ -36,11 +36,16 @@ class Replay:
         self._dictionary = Dictionary()
         self._setup = Setup(named_knowledge(meanings, knowledge), RunOptions(analyze=analyze), self._dictionary)
         self._network = Network(self._dictionary, NEVER_LATE_NS)
-        self._found: list[Rows] = []
+        self._found: list[str] = []
+        writer = NdjsonLines()
+
+        def take(rows: Rows) -> None:
+            self._found.extend(writer.of(rows))  # their ids hold no longer than the events are read
+
         self._operators = [self._setup.operator(meaning) for meaning in meanings]
         for operator in self._operators:
             is_wanted = operator is self._operators[-1]
-            self._network.add(operator, self._found.append if is_wanted else _ignored)
+            self._network.add(operator, take if is_wanted else _ignored)
 
     def funnel(self, log: SegmentedLog, start: int, begin: int, end: int) -> str:
         """The funnel of the query over the events with `begin` ≤ time < `end`, as JSON; it was asked to `analyze`."""
@@ -80,10 +85,8 @@ class Replay:
         self._network.advance(record.iri, min(record.watermark, end))
 
     def _lines(self) -> Iterator[str]:
-        found = list(self._found)
-        self._found.clear()
-        for rows in found:
-            yield from map(to_json, rows)
+        found, self._found = self._found, []
+        yield from found
 
 
 def _ignored(rows: Rows) -> None:

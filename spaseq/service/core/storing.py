@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 from spaseq.outputs.dead_letters import DeadLetter
-from spaseq.outputs.row_table import Rows
-from spaseq.outputs.rows import to_json
 from spaseq.service.core.clock import Clock
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.store.database import Database
@@ -72,7 +70,7 @@ class Storing:
         new: dict[str, list[Row]] = {}
         for running, found in group.take_found():
             last, stored = self._last_of(running), self._stored_of(running.number)
-            for text in _texts(found):
+            for text in found:
                 if last is not None and running.rows >= last:
                     break
                 running.rows += 1
@@ -143,7 +141,3 @@ class Storing:
             except sqlite3.Error as error:
                 _logger.error("rows cannot be stored: %s; trying again", error)
                 time.sleep(STORE_AGAIN_S)
-
-
-def _texts(rows: Rows) -> Iterator[str]:
-    return map(to_json, rows)

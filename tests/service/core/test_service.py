@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 
 from sparql_gpm.times import SECOND_NS, format_time
+from spaseq.outputs.rows import Row
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from spaseq.service.settings.configuration import Limits
@@ -315,3 +316,25 @@ def test_reasons_are_found_while_events_come(running: Running) -> None:
         running.push(event(f"e{number}", number, "ab"[number % 2]))
     asking.join()
     assert len(running.values("pair", "b")) == 15
+
+
+class Expiring(list[Row]):
+    """Rows whose terms are released with the events."""
+
+    expired = False
+
+    def __iter__(self) -> Iterator[Row]:
+        assert not self.expired
+        return super().__iter__()
+
+
+def test_rows_are_texts_before_their_terms_are_released(running: Running) -> None:
+    running.put("each", EACH)
+    running.service.settled()
+    found, rows = running.service._queries.main.members["each"], Expiring([Row("each", 0, 0)])
+    found.take(rows)
+    rows.expired = True
+    running.push(event("e1", 0), event("e2", 10))
+    running.service.settled()
+    texts = [json.loads(line) for _, line in running.service.rows("each", 0, 10)]
+    assert [(text["n"], text["bindings"].keys()) for text in texts] == [(1, set()), (2, {"v"})]

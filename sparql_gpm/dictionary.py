@@ -54,6 +54,11 @@ class Dictionary:
         return len(self._terms)
 
     @property
+    def bound(self) -> int:
+        """All ids are less than this."""
+        return self._terms.bound
+
+    @property
     def numbers(self) -> NDArray[np.float64]:
         """float64 column by id: the numeric value where float64 compares it exactly as SPARQL does, else NaN.
 

@@ -1,16 +1,17 @@
 """States as bytes: a versioned blob that carries terms, not ids, and no code.
 
-blob := MAGIC VERSION zlib(msgpack [terms, tree])
+blob := MAGIC VERSION zlib(msgpack [text, lengths, numbers, tree])
 
-`terms` are canonical N-Triples texts. `tree` is made of lists, mappings and plain values; an array is an extension with
-its type, shape and bytes, and in an array of `automata.state.Values` each id is replaced by its place in `terms`, from
-1 on. So a blob means the same in every process, and for as long as this module can read its version.
+The terms are canonical N-Triples texts, one after the other in `text`, with their lengths in bytes and their numeric
+values (`Dictionary.numbers`), so that neither end touches a single one.
+`tree` is made of lists, mappings and plain values; an array is an extension with its type, shape and bytes, and in an
+array of `automata.state.Values` each id is replaced by the place of its term, from 1 on. So a blob means the same in
+every process, and for as long as this module can read its version.
 """
 
 from __future__ import annotations
 
 import zlib
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -21,16 +22,15 @@ from automata.state import Values
 from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.term_text import term_of
 from spaseq.errors import RunError
 
-MAGIC, VERSION = b"SPAseq", 10
+MAGIC, VERSION = b"SPAseq", 11
 """Of the format and of what the operators put into it: one more whenever either changes."""
 
 _ARRAY, _VALUES = 1, 2
+_Packed = tuple[bytes, bytes, bytes, bytes]
+"""Text, lengths, numbers, tree."""
 _LEVEL = 1
-_term_of = lru_cache(maxsize=1 << 16)(term_of)
-"""The blobs of one process have many terms in common."""
 _TERMS = ("subjects", "predicates", "objects")
 _NARROW = (np.int8, np.int16, np.int32)
 
@@ -39,7 +39,7 @@ def dumps(tree: Any, dictionary: Dictionary) -> bytes:
     """A state as a blob; its ids are those of the dictionary."""
     writer = _Writer(dictionary)
     body = msgspec.msgpack.encode(tree, enc_hook=writer.plain)
-    packed = msgspec.msgpack.encode((writer.terms, body))
+    packed = msgspec.msgpack.encode((*writer.terms(), body))
     return MAGIC + VERSION.to_bytes(2, "big") + zlib.compress(packed, _LEVEL)
 
 
@@ -55,11 +55,12 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
             "read again from where the new job starts",
         )
     try:
-        terms, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=tuple[list[bytes], bytes])
+        text, lengths, numbers, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=_Packed)
     except (zlib.error, msgspec.MsgspecError) as error:
         hint = "begin anew with a new checkpoint folder"
         raise RunError(f"the saved state is damaged: {error}", hint=hint) from error
-    ids = np.array([UNBOUND, *(dictionary.intern(_term_of(term)) for term in terms)], dtype=np.int64)
+    interned = dictionary.intern_joined(text, _array(memoryview(lengths)), np.frombuffer(numbers, dtype=np.float64))
+    ids = np.concatenate((np.array([UNBOUND], dtype=np.int64), interned))
 
     def whole(code: int, data: memoryview) -> Any:
         array = _array(data)
@@ -73,8 +74,15 @@ class _Writer:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
-        self._places = {UNBOUND: 0}
-        self.terms: list[bytes] = []
+        self._places: Ids = np.zeros(dictionary.bound, dtype=np.int64)
+        self._placed_ids: list[Ids] = []
+        self._count = 0
+
+    def terms(self) -> tuple[bytes, bytes, bytes]:
+        """The texts, lengths and numbers of the terms, by their places."""
+        ids = np.concatenate((np.zeros(0, dtype=np.int64), *self._placed_ids))
+        text, lengths = self._dictionary.joined(ids)
+        return text, _bytes(lengths), self._dictionary.numbers[ids].tobytes()
 
     def plain(self, value: Any) -> Any:
         """A value that MessagePack does not know."""
@@ -88,16 +96,14 @@ class _Writer:
         raise AssertionError(f"no state: {type(value)}")
 
     def _placed(self, ids: Ids) -> Ids:
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        places = np.array([self._place(identifier) for identifier in distinct.tolist()], dtype=np.int64)
-        return places[inverse.ravel()].reshape(ids.shape)
-
-    def _place(self, identifier: int) -> int:
-        place = self._places.get(identifier)
-        if place is None:
-            self.terms.append(self._dictionary.token(identifier))
-            place = self._places[identifier] = len(self.terms)
-        return place
+        """The places of ids; those that have none yet get the next ones."""
+        fresh = np.unique(ids[self._places[ids] == 0])
+        fresh = fresh[fresh != UNBOUND]
+        self._places[fresh] = np.arange(self._count + 1, self._count + 1 + len(fresh))
+        self._placed_ids.append(fresh)
+        self._count += len(fresh)
+        placed: Ids = self._places[ids]
+        return placed
 
 
 def narrowed(values: NDArray[Any]) -> NDArray[Any]:

@@ -33,7 +33,7 @@ from spaseq.service.core.decisions import (
     past,
     renamed,
 )
-from spaseq.service.core.identities import KEY_BYTES, NO_KEY, Block, Identities, graph_key
+from spaseq.service.core.identities import NO_KEY, Block, Identities, graph_key, keys_in
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.records import Accepted, Advanced, Answered, Deleted, Record, StreamPut, encoded
 from spaseq.service.core.state import State
@@ -79,8 +79,7 @@ class _Memory:
 
     def settle(self, record: Accepted, now: int) -> None:
         """Remember what is on disk now, and forget what is too old or too many."""
-        keys = [record.identities[at : at + KEY_BYTES] for at in range(0, len(record.identities), KEY_BYTES)]
-        self.identities.settle(Block(record.first, record.at, keys))
+        self.identities.settle(Block(record.first, record.at, keys_in(record.identities)))
         if record.count:
             self.heard = now
         if record.answered is not None:

@@ -7,9 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+import numpy as np
+
 KEY_BYTES = 16
 NO_KEY = bytes(KEY_BYTES)
 """Stands for the identity of an event that has none."""
+
+
+def keys_in(data: bytes) -> list[bytes]:
+    """Identities that stand one after the other."""
+    found: list[bytes] = np.frombuffer(data, dtype=f"V{KEY_BYTES}").tolist()
+    return found
 
 
 def graph_key(iri: str) -> bytes:
@@ -63,11 +71,12 @@ class Identities:
 
     def settle(self, block: Block) -> None:
         """Keep the identities of events that are on disk now, and forget those that are too old or too many."""
-        for key in block.keys:
+        for key in block.keys if self._pending else ():
             left = self._pending.pop(key, 0) - 1
             if left > 0:
                 self._pending[key] = left
-        self._known.update(key for key in block.keys if key != NO_KEY)
+        self._known.update(block.keys)
+        self._known.discard(NO_KEY)
         self._blocks.append(block)
         self._count += len(block.keys)
         self.forget(block.at)

@@ -42,6 +42,7 @@ def saved_groups(queries: Queries) -> list[SavedGroup]:
 
 def restore_groups(queries: Queries, saved: Sequence[SavedGroup]) -> None:
     """Continue from saved groups; there are no queries yet."""
+    queries.operators.use_kernels()
     queries.aside = [Group(queries.operators.network(), 0) for _ in saved[1:]]
     for group, each in zip(queries.groups, saved, strict=True):
         group.number, group.pausing = each.number, set(each.pausing)

@@ -27,7 +27,7 @@ from spaseq.service.core.meanings import declared_meaning, producers, with_produ
 from spaseq.service.core.outside import Outside
 from spaseq.service.core.overview import Overview
 from spaseq.service.core.queries import Queries
-from spaseq.service.core.records import Record, decoded
+from spaseq.service.core.records import Accepted, Record, decoded
 from spaseq.service.core.replay import Replay
 from spaseq.service.core.results import Results, time_of
 from spaseq.service.core.retained import iris, newest_events, row_events
@@ -49,6 +49,12 @@ LOOK_S_MAX = 5.0
 """Seconds for which a look at what is matched now waits for the thread that matches."""
 
 
+KERNEL_STATE_BYTES_MIN = 1 << 20
+"""A snapshot from this size on, some 50,000 terms, repays loading kernels that hold terms in tables."""
+KERNEL_REPLAY_EVENTS_MIN = 100_000
+"""Events that are read again after a crash, which repay it likewise."""
+
+
 class Service:
     """A service over a data folder; `open` makes one.
 
@@ -68,6 +74,8 @@ class Service:
         upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
         self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of, self._kernels)
         if saved.groups:
+            if sum(len(each.state) for each in saved.groups) > KERNEL_STATE_BYTES_MIN:
+                self._kernels.load()
             restore_groups(self._queries, saved.groups)
         self._overview = Overview(self._admission, self._declarations, self._queries, self._database)
         self._results = Results(self._database, self._overview.number)
@@ -325,9 +333,13 @@ class Service:
         """Remember what was remembered, and read the log from the snapshot on."""
         for memory in saved.memories:
             self._admission.restore(memory.stream, memory.restored(), memory.answers)
+        events = 0
         for number, data in self._log.read(saved.state.number + 1):
-            self._admission.replay(number, decoded(data))
+            self._admission.replay(number, record := decoded(data))
+            events += record.count if isinstance(record, Accepted) else 0
         self._admission.recovered()
+        if events >= KERNEL_REPLAY_EVENTS_MIN:
+            self._kernels.load()
         self._matcher.recover(saved.state.number + 1)
 
     def _check_pushed(self, stream: str) -> None:

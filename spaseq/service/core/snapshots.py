@@ -6,7 +6,7 @@ import msgspec
 
 from spaseq.errors import RunError
 from spaseq.service.core.history import Mark
-from spaseq.service.core.identities import KEY_BYTES, Block
+from spaseq.service.core.identities import Block, keys_in
 from spaseq.service.core.records import Answered
 from spaseq.service.core.saved_groups import SavedGroup
 from spaseq.service.core.state import State
@@ -29,10 +29,7 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
 
     def restored(self) -> list[Block]:
         """The identities."""
-        return [
-            Block(first, at, [keys[i : i + KEY_BYTES] for i in range(0, len(keys), KEY_BYTES)])
-            for first, at, keys in self.blocks
-        ]
+        return [Block(first, at, keys_in(keys)) for first, at, keys in self.blocks]
 
 
 class Saved(msgspec.Struct, frozen=True, array_like=True):

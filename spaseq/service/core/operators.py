@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
@@ -16,6 +16,9 @@ from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
 from spaseq.service.core.kernels import Kernels
 
+if TYPE_CHECKING:
+    from kb.base import Base
+
 
 class Operators:
     """The dictionary, the knowledge bases and the planner of a service.
@@ -27,6 +30,7 @@ class Operators:
         self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
         self._setup = Setup(knowledge, RunOptions(), self.dictionary)
         self.over = BatchOver(self._setup.bases)
+        self._replaced: list[tuple[int, Base]] = []
 
     def use_kernels(self) -> None:
         """Hold the terms in a table from now on, if kernels are ready for it; ids stay."""
@@ -37,9 +41,18 @@ class Operators:
         """An empty network."""
         return Network(self.dictionary, NEVER_LATE_NS, isolating=True)
 
-    def supply(self, iri: str, source: Source) -> None:
-        """Use a knowledge base for queries that are put into a group from now on."""
-        self._setup.supply(iri, source)
+    def supply(self, iri: str, source: Source, number: int) -> None:
+        """Use a knowledge base, as a record says, for queries that are put into a group from now on."""
+        replaced = self._setup.supply(iri, source)
+        if replaced is not None:
+            self._replaced.append((number, replaced))
+
+    def close_replaced(self, read: int) -> None:
+        """Close the knowledge bases that have been replaced; all groups have read the records up to this one."""
+        for number, base in self._replaced:
+            if number <= read:
+                base.close()
+        self._replaced = [(number, base) for number, base in self._replaced if number > read]
 
     def add(self, group: Group, running: Running) -> None:
         """Let a group read a query from now on; it knows how far the streams are."""
@@ -64,4 +77,6 @@ class Operators:
 
     def close(self) -> None:
         """Close the knowledge bases."""
+        for _, base in self._replaced:
+            base.close()
         self._setup.bases.close()

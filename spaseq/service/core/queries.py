@@ -115,8 +115,9 @@ class Queries:
             case Deleted("query", name):
                 self._remove(name)
             case KnowledgePut(name):
-                self.operators.supply(state.knowledge[name].settings.iri, self._source(state, name))
+                self.operators.supply(state.knowledge[name].settings.iri, self._source(state, name), number)
                 self._use(self.main, state.knowledge[name].settings.iri)
+                self._close_replaced()
             case _:
                 pass
 
@@ -130,14 +131,19 @@ class Queries:
                     self._put(group, record, number, made)
             case KnowledgePut(_, _, settings):
                 self._use(group, settings.iri)
+                self._close_replaced()
             case _:
                 pass
+
+    def _close_replaced(self) -> None:
+        self.operators.close_replaced(min(group.number for group in self.groups))
 
     def join(self, group: Group) -> None:
         """Let a group that has caught up go on with the main group, unless a producer of it lags behind."""
         if caught_up(group, self.main):
             move_all(self.operators, group, self.main)
             self.aside.remove(group)
+            self._close_replaced()
 
     def _put(self, group: Group, record: QueryPut, number: int, made: int) -> None:
         """Make or replace a query in a group."""

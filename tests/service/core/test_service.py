@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from kb.endpoint import Endpoint
 from sparql_gpm.times import SECOND_NS, format_time
 from spaseq.outputs.rows import Row
 from spaseq.service.core.service import Service
@@ -303,6 +304,25 @@ def test_the_past_has_events_before_a_mark_that_are_later_than_its_watermark(run
     running.service.settled()
     lines = list(running.service.replay("pair", "2023-11-14T22:30:00Z", "2023-11-14T23:30:00Z"))
     assert [json.loads(line)["bindings"]["b"]["value"] for line in lines] == ["x"]
+
+
+def test_a_replaced_knowledge_base_is_closed_when_no_query_may_ask_it(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(Endpoint, "close", lambda endpoint: closed.append(endpoint.source.location))
+    text = """SELECT ?p WITHIN 1 HOUR FROM STREAM S <urn:s> FROM NAMED KB <urn:kb>
+    WHERE { SEQ(A) DEFINE GPM A ON S { ?s <urn:a> ?a . GRAPH <urn:kb> { ?s <urn:in> ?p } } }"""
+    first, second = "http://127.0.0.1:9/first", "http://127.0.0.1:9/second"
+    running.service.put_kb("k", KnowledgeSettings("urn:kb", url=first))
+    running.put("where", text)
+    running.service.pause("where")
+    running.service.put_kb("k", KnowledgeSettings("urn:kb", url=second))
+    running.service.settled()
+    assert closed == []
+    running.service.resume("where")
+    running.service.settled()
+    assert closed == [first]
 
 
 def test_reasons_are_found_while_events_come(running: Running) -> None:

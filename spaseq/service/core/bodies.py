@@ -61,6 +61,7 @@ class Body:
 def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int, compiled: bool = False) -> Body:
     """The events of an unpacked body; InputError or RunError for a table without a template, or a missing context.
 
+    body_format     rows of NDJSON are documents of JSON-LD where no template makes events of them
     compiled    kernels read what is long enough for them; the events are the same
     """
     dictionary, faults = Dictionary(), list[Malformed]()
@@ -74,6 +75,8 @@ def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int, 
         contexts=reading.contexts,
         reopens=True,
     )
+    if body_format == "ndjson" and reading.template is None:
+        body_format = "ndjsonld"
     reader = StreamReader(dictionary, options, StreamFormat(body_format, reading.template), faults.append)
     parts = list(reader.read(OpenInput(io.BytesIO(data), body_format, live=False), "the body"))
     batch = EventBatch.concatenate([part.events for part in parts] or [EventBatch.empty()])

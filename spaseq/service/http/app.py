@@ -104,7 +104,8 @@ class _Gateway:
         method = scope["method"] if scope["method"] in _METHODS else "other"
         route = scope.get(_ROUTE, "none")
         self._state.metrics.answered(method, route, answered.status, seconds, answered.live)
-        if answered.status >= 400 or method in ("PUT", "DELETE"):
+        is_asked_again = scope["path"] == "/readyz"
+        if (answered.status >= 400 and not is_asked_again) or method in ("PUT", "DELETE"):
             client = (scope.get("client") or ("",))[0]
             level = logging.ERROR if answered.status >= 500 and answered.status not in (501, 503) else logging.INFO
             details = {

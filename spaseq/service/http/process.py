@@ -35,7 +35,7 @@ class Arguments:
         service = Service.open(self.data, self.configuration.limits)
         try:
             for key, part in _parts(self.configuration):
-                _declare(service, key, part, self.wins)
+                _declare(service, f"{self.configuration.file}: {key}", part, self.wins)
         except BaseException:
             service.close()
             raise
@@ -53,14 +53,14 @@ def _parts(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
 
 
 def _declare(service: Service, key: str, part: Configuration, wins: bool) -> None:
-    """Raises InputError with the key for what the service refuses."""
+    """Raises InputError with the file and the key for what the service refuses."""
     try:
         service.declare(part, wins)
     except Refused as refused:
         places = [
             f"{each.line}:{each.column}: {each.severity}[{each.code}]: {each.message}" for each in refused.problems
         ]
-        raise InputError("\n  ".join([f"the configuration: {key}: {refused.detail}", *places])) from refused
+        raise InputError("\n  ".join([f"{key}: {refused.detail}", *places])) from refused
 
 
 def serve(
@@ -77,7 +77,10 @@ def serve(
     if declared.auth is None and not is_loopback(arguments.host):
         hint = "declare tokens in the table [auth] of the configuration, or listen at 127.0.0.1"
         raise InputError(f"others can reach {arguments.host}, and the configuration has no tokens", hint=hint)
-    tokens, hosts = Tokens.of(declared.auth), HostPolicy.of(arguments.host, declared.web)
+    try:
+        tokens, hosts = Tokens.of(declared.auth), HostPolicy.of(arguments.host, declared.web)
+    except InputError as error:
+        raise InputError(f"{declared.file}: {error.message}", hint=error.hint) from error
     with listening(arguments.host, arguments.port) as listener:
         begin_logging()
         state = AppState(declared.limits, tokens, hosts)

@@ -74,7 +74,10 @@ class Web(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The declarations of a file; `auth` is None where it has no such table."""
+    """The declarations of a file; `auth` is None where it has no such table.
+
+    file    its name, for errors
+    """
 
     streams: Mapping[str, StreamSettings] = field(default_factory=dict)
     kb: Mapping[str, KnowledgeSettings] = field(default_factory=dict)
@@ -82,6 +85,7 @@ class Configuration:
     auth: Auth | None = None
     limits: Limits = field(default_factory=Limits)
     web: Web = field(default_factory=Web)
+    file: str = "the configuration"
 
 
 def _is_origin(text: str) -> bool:

@@ -86,8 +86,8 @@ class StreamSettings(Struct, frozen=True, forbid_unknown_fields=True, dict=True)
             if text is not None:
                 nanoseconds(key, text)
         self._check_time()
-        if self.source is not None and self.source.body_format in ("csv", "ndjson") and self.template is None:
-            raise ValueError(f"template: it is missing: it says what a row of {self.source.body_format} means")
+        if self.source is not None and self.source.body_format == "csv" and self.template is None:
+            raise ValueError("template: it is missing: it says what a row of csv means")
 
     def _check_time(self) -> None:
         if not self.time:

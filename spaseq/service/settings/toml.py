@@ -33,6 +33,7 @@ def read_configuration(file: Path) -> Configuration:
             queries=_named(tables, "queries", lambda table: converted(_with_text(table, folder), QuerySettings)),
             auth=_within("auth", tables["auth"], lambda table: converted(table, Auth)) if "auth" in tables else None,
             limits=_within("limits", tables.get("limits", {}), lambda table: converted(table, Limits)),
+            file=str(file),
             web=_within("web", tables.get("web", {}), lambda table: converted(table, Web)),
         )
         _check_iris("streams", found.streams)

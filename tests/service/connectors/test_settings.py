@@ -103,4 +103,5 @@ def test_a_secret_that_is_not_set_is_named() -> None:
 
 def test_a_stream_of_rows_needs_a_template() -> None:
     with pytest.raises(ValueError, match="template: it is missing"):
-        StreamSettings("urn:s", source=SourceSettings(sse="http://h/", format="ndjson"))
+        StreamSettings("urn:s", source=SourceSettings(files="/rows.csv"))
+    StreamSettings("urn:s", source=SourceSettings(sse="http://h/", format="ndjson"))  # documents of JSON-LD

@@ -325,6 +325,19 @@ def test_a_replaced_knowledge_base_is_closed_when_no_query_may_ask_it(
     assert closed == [first]
 
 
+def test_ndjson_is_json_ld_where_no_template_makes_events_of_it(running: Running) -> None:
+    time = {"@id": PROV, "@type": "http://www.w3.org/2001/XMLSchema#dateTime"}
+    context = {"a": "urn:a", "at": time}
+    document = {
+        "@context": context,
+        "@id": "urn:e1",
+        "at": "2023-11-14T22:13:20Z",
+        "@graph": [{"@id": "urn:x", "a": 1}],
+    }
+    assert running.service.accept("s", json.dumps(document).encode(), "ndjson")["accepted"] == 1
+    assert running.service.accept("s", json.dumps(document).encode(), "ndjsonld")["duplicates"] == 1
+
+
 def test_reasons_are_found_while_events_come(running: Running) -> None:
     """Questions about a row and pushes do not wait for each other."""
     running.put("pair", PAIR)

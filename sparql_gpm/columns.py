@@ -90,11 +90,32 @@ class EventBatch:
         """The three columns of term ids."""
         return self.subjects, self.predicates, self.objects
 
+    @property
+    def live_ids(self) -> Sequence[Ids]:
+        """Columns of all ids that must hold as long as somebody needs the events."""
+        return self.terms
+
+    @property
+    def with_triples(self) -> int:
+        """The number of events that have a triple."""
+        return int(np.count_nonzero(np.diff(self.offsets)))
+
+    def on_stream(self, number: int) -> EventBatch:
+        """The same events on the stream with this number."""
+        streams = np.full(len(self), number, dtype=np.int64)
+        return EventBatch(self.times, streams, self.names, self.offsets, *self.terms)
+
+    def followed_by(self, others: Sequence[EventBatch]) -> EventBatch | None:
+        """The events of this batch and of others without their triples being made; None if they are made already."""
+        return None
+
     @staticmethod
     def concatenate(batches: Sequence[EventBatch]) -> EventBatch:
         """All events of the batches, one batch after the other; at least one batch."""
         if len(batches) == 1:
             return batches[0]
+        if (lazy := batches[0].followed_by(batches[1:])) is not None:
+            return lazy
         counts = np.concatenate([np.diff(batch.offsets) for batch in batches])
         times = np.concatenate([batch.times for batch in batches])
         streams = np.concatenate([batch.streams for batch in batches])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import Ids, in_ranges
+from sparql_gpm.numbered_names import NumberedNames
 
 _UNUSED_FACTOR = 2
 """Text that is so many times as long as its names is compacted before texts are joined."""
@@ -75,11 +76,15 @@ def take(names: Sequence[str], places: Ids) -> Sequence[str]:
     """The names at these places, in this order."""
     if isinstance(names, GraphNames):
         return GraphNames(names._text, names._starts[places], names._stops[places])
+    if isinstance(names, NumberedNames):
+        return names.take(places)
     return [names[place] for place in places.tolist()]
 
 
 def joined(parts: Sequence[Sequence[str]]) -> Sequence[str]:
     """All names of the parts in their order; in a text if some part is and all can be."""
+    if (numbered := NumberedNames.joined(parts)) is not None:
+        return numbered
     if any(isinstance(part, GraphNames) for part in parts):
         in_text = [names for part in parts if (names := GraphNames.of(part)) is not None]
         if len(in_text) == len(parts):

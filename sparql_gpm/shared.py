@@ -353,11 +353,7 @@ class PatternPool:
         if not self._summarises:
             return Survey(BatchView(batch), self._all())
         grouped = self.summary.over(batch)
-        return Survey(
-            BatchView(batch, grouped.rows),
-            self.summary.touched(grouped, batch.objects, self.dictionary.numbers),
-            grouped.present,
-        )
+        return Survey(grouped.view(), self.summary.touched(grouped, self.dictionary), grouped.present)
 
     def looked(self, events: Sequence[RowEvent]) -> tuple[Set[int], Set[Need] | None]:
         """The patterns that may have a solution in events, and the needs that they meet; None: nobody has looked."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparql_gpm.bounds import events_of
 from sparql_gpm.columns import Ids, Mask
-from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.bgp_view import ALL, BatchView
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs, reached
 from sparql_gpm.matching.pattern_expression import PatternExpression
@@ -52,21 +52,24 @@ class Scan:
         """About how many triples it reads."""
         if not isinstance(self.predicate, int):
             return len(view.batch.subjects)
-        return len(view.rows(self.predicate, self.fixed(self.subject), self.fixed(self.object)))
+        return view.count(self.predicate, self.fixed(self.subject), self.fixed(self.object))
 
     def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
         """Its solutions in the live events, or those `among` them, by event, in the order of the triples."""
-        view = frames.view
+        if not isinstance(self.predicate, int):
+            return self._of_any_predicate(frames.view, live)
+        found = frames.view.triples(self.predicate, self.fixed(self.subject), self.fixed(self.object), among)
+        some = ALL if live is None else live[found.events]
+        ends = ((self.subject, found.subjects), (self.object, found.objects))
+        return _named(found.events[some], [(slot, column(some)) for slot, column in ends if isinstance(slot, str)])
+
+    def _of_any_predicate(self, view: BatchView, live: Mask | None) -> Relation:
         batch = view.batch
-        slots = [(self.subject, batch.subjects), (self.object, batch.objects)]
-        if isinstance(self.predicate, int):
-            rows = view.rows(self.predicate, self.fixed(self.subject), self.fixed(self.object), among)
-        else:
-            rows = np.arange(len(batch.subjects), dtype=np.int64)
-            slots.append((self.predicate, batch.predicates))
-            for slot, column in slots:
-                if (term := self.fixed(slot)) is not None:
-                    rows = rows[column[rows] == term]
+        slots = [(self.subject, batch.subjects), (self.object, batch.objects), (self.predicate, batch.predicates)]
+        rows = np.arange(len(batch.subjects), dtype=np.int64)
+        for slot, column in slots:
+            if (term := self.fixed(slot)) is not None:
+                rows = rows[column[rows] == term]
         if live is not None and len(rows):
             rows = rows[live[view.events[rows]]]
         return _named(view.events[rows], [(slot, column[rows]) for slot, column in slots])

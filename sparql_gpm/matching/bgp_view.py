@@ -22,6 +22,18 @@ class Nodes(NamedTuple):
     terms: Ids
 
 
+Some = slice | Mask
+ALL: Some = slice(None)
+
+
+class Found(NamedTuple):
+    """Triples, by the numbers of their events, ascending; subjects and objects of some of them are looked up."""
+
+    events: Ids
+    subjects: Callable[[Some], Ids]
+    objects: Callable[[Some], Ids]
+
+
 Grouped = Callable[[int, int | None, int | None], Ids | None]
 """The triples with a predicate, and a subject or an object, ascending; None: they are not grouped."""
 
@@ -71,6 +83,17 @@ class BatchView:
             self._events_of[key] = self.events[rows]
         begins, ends = (np.searchsorted(self._events_of[key], among, side) for side in ("left", "right"))
         return rows[in_ranges(begins, ends - begins)]
+
+    def triples(
+        self, predicate: int, subject: int | None = None, object: int | None = None, among: Ids | None = None
+    ) -> Found:
+        """The triples of `rows`."""
+        rows, batch = self.rows(predicate, subject, object, among), self.batch
+        return Found(self.events[rows], lambda some: batch.subjects[rows[some]], lambda some: batch.objects[rows[some]])
+
+    def count(self, predicate: int, subject: int | None = None, object: int | None = None) -> int:
+        """The number of `rows`."""
+        return len(self.rows(predicate, subject, object))
 
     def _found(self, predicate: int, subject: int | None, object: int | None) -> Ids:
         if subject is None and object is None:

@@ -126,7 +126,7 @@ def _alone(scan: Scan, view: BatchView, live: Mask | None) -> int:
     if not isinstance(scan.predicate, int) or len(set(free)) < len(free):
         found = scan.evaluate(Frames(view, live=live), live).events
         return 0 if found is None else _distinct(found)
-    events = view.events[view.rows(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))]
+    events = view.triples(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object)).events
     return _distinct(events if live is None else events[live[events]])
 
 

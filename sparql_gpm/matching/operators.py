@@ -18,6 +18,7 @@ from sparql_gpm.matching.bgp import TriplePattern, join_all, keep_all, match_tri
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.groups import aggregate_column, order_rows, slice_rows
 from sparql_gpm.matching.pattern_expression import Operator, PatternExpression
+from sparql_gpm.matching.regular_view import star
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.relations.join import left_join, minus
 from sparql_gpm.relations.keys import groups
@@ -46,8 +47,7 @@ class Join:
         """The solutions of all inputs together, without the blank nodes of the pattern."""
         relations: list[Relation] = []
         if self.scans:
-            apart = frames.graphs is None
-            relations = scan_all(self.scans, frames) if apart else [match_triples(self.scans, frames)]
+            relations = self._scanned(frames)
         conditions = self.late if frames.graphs is None else self.conditions
         for other in self.others:
             if relations and not len(relations[-1]):
@@ -59,6 +59,13 @@ class Join:
             else join_all(relations, conditions, frames)
         )
         return joined.without([name for name in joined.columns if name.startswith("_:")])
+
+    def _scanned(self, frames: Frames) -> list[Relation]:
+        """The solutions of the triple patterns."""
+        if frames.graphs is not None:
+            return [match_triples(self.scans, frames)]
+        together = star(self.scans, frames, nameless=not self.others and not self.bind_joins)
+        return scan_all(self.scans, frames) if together is None else [together]
 
     def _bind_joined(
         self, relations: list[Relation], conditions: Sequence[PatternExpression], frames: Frames

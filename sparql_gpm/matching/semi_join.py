@@ -7,7 +7,7 @@ import numpy as np
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching import operators
 from sparql_gpm.matching.bgp import Scan
-from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.bgp_view import ALL, BatchView
 from sparql_gpm.matching.pattern_expression import Operator
 
 
@@ -30,8 +30,8 @@ def semi_join_scan(operator: Operator, variable: str) -> Scan | None:
 def semi_join_events(scan: Scan, variable: str, view: BatchView, values: Ids) -> Mask:
     """The events with a triple that gives the variable one of the values."""
     assert isinstance(scan.predicate, int), scan
-    rows = view.rows(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))
-    column = view.batch.subjects if scan.subject == variable else view.batch.objects
+    triples = view.triples(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))
+    column = triples.subjects(ALL) if scan.subject == variable else triples.objects(ALL)
     found = np.zeros(len(view), dtype=np.bool_)
-    found[view.events[rows[np.isin(column[rows], values)]]] = True
+    found[triples.events[np.isin(column, values)]] = True
     return found

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
+from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Need, Needs
 from sparql_gpm.matching.ranges import RangeIndex, Ranges
+from sparql_gpm.matching.regular_view import RegularView
+from sparql_gpm.regular_batch import RegularBatch
 
 _FEW_TRIPLES_MAX = 64
 """Up to so many triples a loop is faster."""
@@ -116,19 +120,20 @@ class Summary:
         if not by_predicate:
             del self._ranged[need]
 
-    def over(self, batch: EventBatch) -> GroupedTriples:
+    def over(self, batch: EventBatch) -> Groups:
         """The triples of a batch, grouped."""
+        if isinstance(batch, RegularBatch):
+            return self._in_columns(batch)
         if len(batch.predicates) <= _FEW_TRIPLES_MAX:
             return self._one_by_one(batch)
         return self._at_once(batch)
 
-    def touched(self, grouped: GroupedTriples, objects: Ids, numbers: NDArray[np.float64]) -> set[int]:
-        """The patterns that may have a solution in the batch, which has these objects; `numbers`: of terms, by id."""
+    def touched(self, grouped: Groups, dictionary: Dictionary) -> set[int]:
+        """The patterns that may have a solution in the batch."""
         found = self._touched(grouped.present)
         for asked, index in self._asked(grouped.present):
-            rows = grouped.rows(*asked)
-            assert rows is not None, asked
-            found.update(self._in_range(index.over_some(numbers[objects[rows]]), grouped.present))
+            objects = grouped.objects(asked)  # new terms may replace the numbers by longer ones
+            found.update(self._in_range(index.over_some(dictionary.numbers[objects]), grouped.present))
         return found
 
     def in_events(self, events: Sequence[RowEvent], numbers: NDArray[np.float64]) -> tuple[set[int], set[Need]]:
@@ -212,8 +217,25 @@ class Summary:
         subjects, objects = subjects + change * (need.subject is not None), objects + change * (need.object is not None)
         self._named[need.predicate] = subjects, objects
 
+    def _in_columns(self, batch: RegularBatch) -> RegularGroups:
+        """The needs that a regular batch meets, found by the distinct terms of its columns."""
+        present: set[Need] = set()
+        for triple in batch.triples:
+            predicate = triple.predicate
+            stated = triple.stated()
+            if predicate not in self._named or not len(batch) or (stated is not None and not stated.any()):
+                continue
+            triple = triple if stated is None else triple.take(np.flatnonzero(stated))
+            present.add(Need(predicate))
+            subjects, objects = self._named[predicate]
+            if subjects:
+                present.update(Need(predicate, term) for term in self._terms.among(triple.subjects.distinct()))
+            if objects:
+                present.update(Need(predicate, None, term) for term in self._terms.among(triple.objects.distinct()))
+        return RegularGroups(present, batch)
+
     def _at_once(self, batch: EventBatch) -> GroupedTriples:
-        grouped = GroupedTriples(self)
+        grouped = GroupedTriples(self, batch)
         for predicate, rows in self._predicates.groups(batch.predicates):
             grouped.put((predicate, None, None), rows)
             subjects, objects = self._named[predicate]
@@ -237,18 +259,47 @@ class Summary:
                     found.setdefault((predicate, subject, None), []).append(row)
                 if objects and target in self._terms:
                     found.setdefault((predicate, None, target), []).append(row)
-        grouped = GroupedTriples(self)
+        grouped = GroupedTriples(self, batch)
         for key, rows in found.items():
             grouped.put(key, np.array(rows, dtype=np.int64))
         return grouped
 
 
-class GroupedTriples:
-    """The triples of one batch by the needs of patterns, looked up by `rows`; `present`: the needs that are met."""
+class Groups(Protocol):
+    """The triples of one batch by the needs of patterns; `present`: the needs that are met."""
 
-    def __init__(self, summary: Summary) -> None:
+    present: set[Need]
+
+    def objects(self, need: Need) -> Ids:
+        """The objects of the triples that meet a need which is present."""
+
+    def view(self) -> BatchView:
+        """The batch, to match patterns against."""
+
+
+class RegularGroups:
+    """`Groups` of a regular batch."""
+
+    def __init__(self, present: set[Need], batch: RegularBatch) -> None:
+        self.present, self._batch = present, batch
+
+    def objects(self, need: Need) -> Ids:
+        """See `Groups`: those that occur, each once; at least those that meet the need."""
+        triple = self._batch.triple(need.predicate)
+        assert triple is not None, need
+        return triple.objects.distinct()
+
+    def view(self) -> BatchView:
+        """See `Groups`."""
+        return RegularView(self._batch)
+
+
+class GroupedTriples:
+    """`Groups` of triples in columns, looked up by `rows`."""
+
+    def __init__(self, summary: Summary, batch: EventBatch) -> None:
         self.present: set[Need] = set()
-        self._summary = summary
+        self._summary, self._batch = summary, batch
         self._version = summary.version
         self._rows: dict[_Key, Ids] = {}
 
@@ -256,6 +307,16 @@ class GroupedTriples:
         """Enter the rows of a group, at least one."""
         self.present.add(Need(*key))
         self._rows[key] = rows
+
+    def objects(self, need: Need) -> Ids:
+        """See `Groups`."""
+        rows = self.rows(need.predicate, need.subject, need.object)
+        assert rows is not None, need
+        return self._batch.objects[rows]
+
+    def view(self) -> BatchView:
+        """See `Groups`."""
+        return BatchView(self._batch, self.rows)
 
     def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
         """A `sparql_gpm.matching.bgp_view.Grouped`."""
@@ -290,6 +351,12 @@ class _Numbers:
         del self._uses[identifier]
         self._table = None
         return True
+
+    def among(self, distinct: Ids) -> list[int]:
+        """Those of some distinct ids that are among these."""
+        table = self._numbers()
+        found: list[int] = distinct[table[np.minimum(distinct, len(table) - 1)] > 0].tolist()
+        return found
 
     def groups(self, column: Ids) -> Iterable[tuple[int, Ids]]:
         """Each of the ids that occurs in the column, with its places there, ascending."""

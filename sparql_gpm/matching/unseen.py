@@ -12,6 +12,7 @@ import numpy as np
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.needs import Need, Needs
+from sparql_gpm.regular_batch import RegularBatch
 from sparql_gpm.terms import IRI
 
 RDF_TYPE = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -38,7 +39,13 @@ class Vocabulary:
 
     def remember(self, batch: EventBatch) -> None:
         """Those of some events."""
-        types = batch.objects[batch.predicates == self._dictionary.find(RDF_TYPE)]
+        rdf_type = self._dictionary.find(RDF_TYPE)
+        if isinstance(batch, RegularBatch):
+            typed = batch.triple(rdf_type)
+            classes = np.zeros(0, dtype=np.int64) if typed is None else typed.objects.distinct()
+            self._remember(batch.properties(), classes.tolist())
+            return
+        types = batch.objects[batch.predicates == rdf_type]
         self._remember(np.unique(batch.predicates).tolist(), np.unique(types).tolist())
 
     def in_event(self, triples: Mapping[int, Sequence[tuple[int, int]]]) -> None:

@@ -18,10 +18,12 @@ from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.graph_names import GraphNames
-from sparql_gpm.reading.closed_graphs import ClosedGraphs
+from sparql_gpm.numbered_names import NumberedNames
+from sparql_gpm.reading.closed_graphs import ClosedGraphs, Series
 from sparql_gpm.reading.event_times import dated_properties, values_inside
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText, shown
+from sparql_gpm.regular_batch import RegularBatch
 from sparql_gpm.terms import BlankNode, Term, relabelled
 from sparql_gpm.times import format_time
 
@@ -106,7 +108,7 @@ class EventBuilder:
         self._batch_events, self._arrival_time = options.batch_events, options.arrival_time
         self._rule, self._reopens = options.time_rule, options.reopens
         self._time_paths = (*((predicate,) for predicate in options.time_predicates), *options.time_rule.paths)
-        self._names = map(f"urn:spaseq:event:{options.stream}:{{}}".format, count())
+        self._nameless, self._prefix = 0, f"urn:spaseq:event:{options.stream}:"
         self._closed_graphs: ClosedGraphs | ClosedGraphTable = ClosedGraphs(CLOSED_GRAPHS_MAX)
         self._pieces: list[LocatedBatch] = []
         self._events_in_pieces = 0
@@ -241,7 +243,25 @@ class EventBuilder:
 
     def new_name(self) -> str:
         """The name of a further event without a graph IRI."""
-        return next(self._names)
+        self._nameless += 1
+        return f"{self._prefix}{self._nameless - 1}"
+
+    def new_names(self, count: int) -> NumberedNames:
+        """The names of so many further events without a graph IRI."""
+        begin = self._nameless
+        self._nameless += count
+        return NumberedNames(self._prefix, np.arange(begin, self._nameless, dtype=np.int64))
+
+    def close_numbered(self, series: Series, numbers: Ids) -> NumberedNames | None:
+        """The names of graphs that differ in ascending numbers; None if that does not show them to be new.
+
+        They are closed from now on; no event is open.
+        """
+        assert self.key is None and not self._reopens, self.key
+        closed = self._closed_graphs
+        if not isinstance(closed, ClosedGraphs) or not closed.ascend(series, numbers):
+            return None
+        return NumberedNames(series[0], numbers, series[1])
 
     def is_closed(self, key: bytes) -> bool:
         """True if a graph was closed before; else it is closed from now on, and no event is open."""
@@ -252,6 +272,12 @@ class EventBuilder:
     def new_scope(self) -> int:
         """A number for the blank nodes of another event."""
         return next(_scopes)
+
+    def new_scopes(self, count: int) -> int:
+        """The first of so many numbers for the blank nodes of events."""
+        first = next(_scopes)
+        scopes_from(first + count)
+        return first
 
     def admit(self, piece: LocatedBatch) -> None:
         """Add complete, well-formed events in columns, of closed graphs; there is `room` for them."""
@@ -297,7 +323,7 @@ class EventBuilder:
 
     def _distinct(self, events: EventBatch) -> EventBatch:
         """The events, each triple once; by a kernel where others are at work already."""
-        if not self._dictionary.has_table:
+        if not self._dictionary.has_table or isinstance(events, RegularBatch):
             return events.distinct()
         from sparql_gpm.reading.distinct_kernel import distinct  # with numba
 
@@ -350,7 +376,7 @@ class EventBuilder:
     def _admit(self, time: int | None) -> None:
         assert time is not None and self.key is not None
         self._times.append(time)
-        self._event_names.append(self.key[1:-1].decode() if self.key.startswith(b"<") else next(self._names))
+        self._event_names.append(self.key[1:-1].decode() if self.key.startswith(b"<") else self.new_name())
         self._lines.append(self._line)
         self._offsets.append(len(self.subjects))
 

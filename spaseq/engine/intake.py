@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
-
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import RunError
@@ -45,7 +43,7 @@ class StreamIntake:
     def take(self, events: EventBatch, late: int, emptied: int) -> None:
         """Count a batch, of which so many events are late, and so many have no triple that anybody wants."""
         self._taken += len(events) - late
-        self._with_triples += max(0, int(np.count_nonzero(np.diff(events.offsets))) + emptied - late)
+        self._with_triples += max(0, events.with_triples + emptied - late)
         if late:
             self._lost[LATE] += late
             self._reason.setdefault(LATE, "late")

@@ -13,7 +13,7 @@ from spaseq.errors import InputError
 from spaseq.inputs.event_times import TimeReading
 from spaseq.inputs.formats import check_format
 from spaseq.inputs.reading import StreamFormat
-from spaseq.inputs.tables.options import TableOptions
+from spaseq.inputs.tables.options import ROWS_MAX, TableOptions
 from spaseq.inputs.tables.template import Template, parse_template
 
 
@@ -23,7 +23,8 @@ def stream_format(options: RunOptions, names: Iterable[str], time: TimeReading) 
     template, name = _of(options.template, known), _of(options.input_format, known)
     if name is not None:
         check_format(name)
-    table = TableOptions(tuple(options.columns), options.delimiter, bytes_max=options.max_line)
+    rows_max = options.batch_events or ROWS_MAX
+    table = TableOptions(tuple(options.columns), options.delimiter, rows_max, options.max_line)
     return StreamFormat(name, None if template is None else _template(template, time), table, options.follow)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -12,13 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparql_gpm.columns import Ids, as_ids
+from sparql_gpm.lazy_terms import NULL
 from sparql_gpm.terms import XSD, XSD_STRING
 from sparql_gpm.times import format_time
 from spaseq.errors import InputError
-from spaseq.inputs.tables.cells import NO_TEXT, NULL, Cells
+from spaseq.inputs.tables.arrow_column import UNIT_NS, ArrowColumn
+from spaseq.inputs.tables.cells import Cells
+from spaseq.inputs.tables.marks import NO_TEXT
 from spaseq.inputs.tables.template import Path
 
-_UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _EPOCH = date(1970, 1, 1)
 _CELL_SHOWN_MAX = 200
 """Characters of a cell in a report of its row."""
@@ -51,11 +53,23 @@ class ArrowRows:
         if pa.types.is_struct(array.type) or pa.types.is_map(array.type):
             raise InputError(f"column '{'.'.join(path)}' has fields", hint="write {column.field}")
         codes, values = _encoded(array)
-        if self._untyped:
-            lexicals = _decoded_all(values)
-            return Cells(_without_empty(codes, lexicals), lexicals, None, rows, owner)
-        texts, datatype = _lexicals(values)
-        return Cells(codes, texts, datatype, rows, owner)
+        texts, datatype = lexicals(values, self._untyped)
+        return Cells(_without_empty(codes, texts) if self._untyped else codes, texts, datatype, rows, owner)
+
+    def plain(self, path: Path) -> ArrowColumn | None:
+        """A column whose cells are values; None if they have fields, are lists or are coded already."""
+        array, rest, _ = self._column(path)
+        coded = pa.types.is_dictionary(array.type) or pa.types.is_null(array.type)
+        if rest or coded or pa.types.is_nested(array.type):
+            return None
+        return ArrowColumn(array.cast(pa.string()) if pa.types.is_large_string(array.type) else array, self._untyped)
+
+    def parts(self, rows_max: int) -> Iterable[ArrowRows]:
+        """See `RowBatch`; of equal length as far as possible."""
+        count = -(-len(self.numbers) // rows_max)
+        for some in np.array_split(np.arange(len(self.numbers)), max(1, count)):
+            begin, end = (int(some[0]), int(some[-1]) + 1) if len(some) else (0, 0)
+            yield ArrowRows(self._batch.slice(begin, end - begin), self.numbers[begin:end], self._untyped)
 
     def names(self) -> list[Path]:
         """See `RowBatch`."""
@@ -141,16 +155,18 @@ def _shown(cell: Any) -> object:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
-def _lexicals(values: Any) -> tuple[list[str | None], str]:
-    """The lexical forms of the distinct values of a column, and the datatype of its type."""
+def lexicals(values: Any, untyped: bool) -> tuple[list[str | None], str | None]:
+    """The lexical forms of the distinct values of a column, and the datatype of its type; None: `untyped` has none."""
+    if untyped:
+        return _decoded_all(values), None
     kind, types = values.type, pa.types
     if types.is_timestamp(kind):
-        unit, zone = _UNIT_NS[kind.unit], "Z" if kind.tz else ""
+        unit, zone = UNIT_NS[kind.unit], "Z" if kind.tz else ""
         return [_date_time(number * unit, zone) for number in values.cast(pa.int64()).to_pylist()], XSD + "dateTime"
     if types.is_date(kind):
         return [_day(number) for number in values.cast(pa.date32()).cast(pa.int32()).to_pylist()], XSD + "date"
     if types.is_duration(kind):
-        unit = _UNIT_NS[kind.unit]
+        unit = UNIT_NS[kind.unit]
         return [_duration(number * unit) for number in values.cast(pa.int64()).to_pylist()], XSD + "dayTimeDuration"
     for test, text, name in _TYPES:
         if test(kind):

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from sparql_gpm.columns import Ids, as_ids
 from sparql_gpm.datetimes import parse_date_time
+from sparql_gpm.lazy_terms import NULL
 from sparql_gpm.numeric import NumericType, is_number
 from sparql_gpm.terms import XSD, XSD_STRING, Literal
 from sparql_gpm.well_formed import is_text
 from spaseq.inputs.tables.template import Path
 
-NO_TEXT = "\ufdd0"
-"""In the place of bytes that are no UTF-8: a code point that is no character."""
-NULL = -1
-"""The code of a cell that is empty."""
+if TYPE_CHECKING:
+    from spaseq.inputs.tables.arrow_column import ArrowColumn
 
 
 _NUMBERS = (NumericType.INTEGER, "integer"), (NumericType.DECIMAL, "decimal"), (NumericType.DOUBLE, "double")
@@ -59,6 +58,12 @@ class RowBatch(Protocol):
 
     numbers: Ids
 
+    def plain(self, path: Path) -> ArrowColumn | None:
+        """A column as a whole; None if its cells can only be had one by one."""
+
+    def parts(self, rows_max: int) -> Iterable[RowBatch]:
+        """The rows in batches of at most so many."""
+
     def cells(self, path: Path) -> Cells:
         """The cells of a column; raises InputError if there is none."""
 
@@ -88,7 +93,7 @@ def typed(text: str) -> Literal:
 class ObjectRows:
     """Rows that are JSON objects."""
 
-    def __init__(self, rows: Sequence[dict[str, Any]], numbers: Sequence[int], texts: Sequence[str]) -> None:
+    def __init__(self, rows: Sequence[dict[str, Any]], numbers: Sequence[int] | Ids, texts: Sequence[str]) -> None:
         self._rows, self._texts = rows, texts
         self.numbers = as_ids(numbers)
 
@@ -106,6 +111,15 @@ class ObjectRows:
                 codes.append(NULL if value is None else known.setdefault(json_value(value), len(known)))
         lexicals, datatypes = zip(*known, strict=True) if known else ((), ())
         return Cells(as_ids(codes), lexicals, datatypes, as_ids(rows) if lists else None, path[:1] if lists else ())
+
+    def plain(self, path: Path) -> None:
+        """See `RowBatch`: cells are objects."""
+
+    def parts(self, rows_max: int) -> Iterable[RowBatch]:
+        """See `RowBatch`."""
+        for begin in range(0, len(self._rows), rows_max):
+            some = slice(begin, begin + rows_max)
+            yield ObjectRows(self._rows[some], self.numbers[some], self._texts[some])
 
     def names(self) -> list[Path]:
         """See `RowBatch`."""

@@ -14,11 +14,14 @@ from sparql_gpm.graph_names import take
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.event_times import Triple, values_inside
 from sparql_gpm.reading.options import ReadOptions
+from sparql_gpm.regular_batch import RegularBatch
 from sparql_gpm.terms import IRI, BlankNode, to_ntriples
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, format_time
 from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import RowBatch, of_rows
+from spaseq.inputs.tables.options import OBJECT_ROWS_MAX
 from spaseq.inputs.tables.plain import plain_terms
+from spaseq.inputs.tables.regular_rows import RegularReader, RegularRows, is_regular
 from spaseq.inputs.tables.slots import BAD, Column, Slots
 from spaseq.inputs.tables.template import Slot, Template, paths_of
 
@@ -60,18 +63,39 @@ class TemplateReader:
             dictionary.table()
         self._predicates = frozenset(options.time_predicates)
         self._about_name, self._inside = self._time_slots()
+        self._time = self._one_time()
+        self._regular = None
+        if is_regular(template):
+            self._regular = RegularReader(template, dictionary, builder, self._slots)
         self._times_known: dict[int, int | str] = {}
         self._generation = -1
 
     def take(self, rows: RowBatch) -> Iterator[LocatedBatch]:
         """The events of a batch of rows."""
+        if not len(rows.numbers):
+            return
+        lost: dict[int, tuple[str, str]] = {}
+        regular = self._as_regular(rows)
+        if regular is None:
+            for part in rows.parts(OBJECT_ROWS_MAX):
+                yield from self._one_by_one(part, {}, None)
+            return
+        names = self._names(rows, lost)
+        if lost:
+            yield from self._one_by_one(rows, lost, names)
+            return
+        events = RegularBatch(regular.times, np.zeros(len(names), dtype=np.int64), names, regular.triples)
+        self._builder.admit(LocatedBatch(events, rows.numbers))
+        yield from self._builder.flush()
+
+    def _one_by_one(
+        self, rows: RowBatch, lost: dict[int, tuple[str, str]], names: Sequence[str] | None
+    ) -> Iterator[LocatedBatch]:
+        """The events of rows some of which may give none; `names` of their graphs, where they are closed already."""
         if self._generation != self._dictionary.generation:
             self._times_known.clear()
             self._generation = self._dictionary.generation
         count = len(rows.numbers)
-        if not count:
-            return
-        lost: dict[int, tuple[str, str]] = {}
         scopes = [self._builder.new_scope() for _ in range(count)] if self._has_blank_nodes() else [0] * count
         columns: dict[Slot, Column] = {}
         for slot in dict.fromkeys(slot for triple in self._template.triples for slot in triple):
@@ -79,7 +103,7 @@ class TemplateReader:
             self._lose_bad(columns[slot], lost)
         of, triples = self._triples(columns, count)
         times = self._row_times(rows, columns, scopes, of, triples, lost)
-        names = self._names(rows, lost)
+        names = self._names(rows, lost) if names is None else names
         kept = np.ones(count, dtype=np.bool_)
         for row in sorted(lost):
             kept[row] = False
@@ -87,6 +111,12 @@ class TemplateReader:
             raw = rows.shown(row).encode("utf-8", "replace")
             self._builder.report(int(rows.numbers[row]), 1, reason, raw, kind, whole_event=True)
         yield from self._admitted(rows, kept, times, names, of, triples)
+
+    def _as_regular(self, rows: RowBatch) -> RegularRows | None:
+        """The events of rows without their triples; None if they must be read one by one."""
+        if self._regular is None or self._time is None:
+            return None
+        return self._regular.read(rows, self._time, self._options.time_rule)
 
     def _admitted(
         self, rows: RowBatch, kept: Mask, times: Ids, names: Sequence[str], of: Ids, triples: Ids
@@ -112,6 +142,12 @@ class TemplateReader:
         ]
         about = [target for subject, target in inside if template.graph is not None and subject == template.graph]
         return [target for _, target in template.times] + about, [target for _, target in inside]
+
+    def _one_time(self) -> Slot | None:
+        """The slot that alone states times; None if there are none, or several."""
+        slots = self._about_name or self._inside
+        alone = len(slots) == 1 and (self._about_name or not self._options.time_rule.paths)
+        return slots[0] if alone else None
 
     def _has_blank_nodes(self) -> bool:
         return any(isinstance(slot, BlankNode) for triple in self._template.triples for slot in triple)
@@ -142,7 +178,11 @@ class TemplateReader:
         """The name of each row's graph; a row whose graph has no name, or an earlier row's, is lost."""
         count, graph = len(rows.numbers), self._template.graph
         if graph is None or isinstance(graph, BlankNode):
-            return [self._builder.new_name() for _ in range(count)]
+            return self._builder.new_names(count)
+        if self._regular is not None and not self._options.reopens and (series := self._regular.series(rows)):
+            numbered = self._builder.close_numbered(*series)
+            if numbered is not None:
+                return numbered
         fresh = self._fresh_names(graph, rows)
         if len(fresh) == count:
             return fresh

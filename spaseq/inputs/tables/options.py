@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+ROWS_MAX = 60_000
+"""Rows in a batch; their terms become ids where patterns ask for them, so that many together cost little memory."""
+OBJECT_ROWS_MAX = 10_000
+"""Rows in a batch all of whose terms become ids."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
@@ -12,13 +17,13 @@ class TableOptions:
 
     columns     names of the columns of CSV without a header
     delimiter   between cells of CSV
-    rows_max    rows in a batch
+    rows_max    rows of a table in columns in a batch; those of NDJSON are objects, at most `OBJECT_ROWS_MAX`
     bytes_max   the longest line of NDJSON, and the largest Parquet file of a pipe
     """
 
     columns: tuple[str, ...] = ()
     delimiter: str = ","
-    rows_max: int = 10_000
+    rows_max: int = ROWS_MAX
     bytes_max: int = 64 << 20
 
 

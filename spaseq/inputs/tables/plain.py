@@ -61,9 +61,8 @@ def plain_terms(slot: Slot, cells: Cells) -> PlainTerms | None:
             slot = TextOf((path,), datatype, "")
     match slot:
         case IriOf(parts) if len(parts) > 1:
-            before, after = _around(parts)
-            certain = all(PLAIN_IRI.fullmatch(f"<{before}{some}{after}>".encode()) for some in ("", "x"))
-            if not certain or not _UNRESERVED.fullmatch(whole.replace("\n", "")):
+            before, after = around(parts)
+            if not certain_iri(slot) or not _UNRESERVED.fullmatch(whole.replace("\n", "")):
                 return None
             return _joined(f"<{before}", lexicals, f"{after}>")
         case TextOf(parts, datatype, language, direction):
@@ -72,8 +71,8 @@ def plain_terms(slot: Slot, cells: Cells) -> PlainTerms | None:
                 return _typed(whole, lexicals)
             if datatype in NUMERIC_TYPES or fault_of(tagged) or _ESCAPED.search(whole):
                 return None
-            before, after = (text.translate(ESCAPES) for text in _around(parts))
-            times = _times(whole) if datatype == _DATE_TIME and len(parts) == 1 else None
+            before, after = (text.translate(ESCAPES) for text in around(parts))
+            times = times_of(whole) if datatype == _DATE_TIME and len(parts) == 1 else None
             return _joined(f'"{before}', lexicals, after + canonical_token(tagged).decode()[1:], times=times)
     return None
 
@@ -82,11 +81,11 @@ def _typed(whole: str, cells: Sequence[str]) -> PlainTerms | None:
     """Cells that are all integers, or all times."""
     if _INTEGERS.fullmatch(whole + "\n"):
         return _joined('"', cells, f'"^^<{_INTEGER}>', numbers=np.array(cells).astype(np.float64) + 0.0)
-    times = _times(whole)
+    times = times_of(whole)
     return None if times is None else _joined('"', cells, f'"^^<{_DATE_TIME}>', times=times)
 
 
-def _times(whole: str) -> Ids | None:
+def times_of(whole: str) -> Ids | None:
     """The times that cells, which lines separate, state; None if one is not of the usual form."""
     if not _DATE_TIMES.fullmatch(whole + "\n"):
         return None
@@ -96,7 +95,13 @@ def _times(whole: str) -> Ids | None:
         return None
 
 
-def _around(parts: Sequence[Part]) -> tuple[str, str]:
+def certain_iri(slot: IriOf) -> bool:
+    """True if any text without characters that are reserved, in the place of the one cell, gives a valid IRI."""
+    before, after = around(slot.parts)
+    return all(PLAIN_IRI.fullmatch(f"<{before}{some}{after}>".encode()) is not None for some in ("", "x"))
+
+
+def around(parts: Sequence[Part]) -> tuple[str, str]:
     """The constants before and after the cell."""
     place = next(index for index, part in enumerate(parts) if isinstance(part, tuple))
     before, after = (tuple(part for part in some if isinstance(part, str)) for some in (parts[:place], parts[place:]))

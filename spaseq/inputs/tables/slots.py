@@ -12,12 +12,13 @@ import numpy as np
 
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.lazy_terms import NULL
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
 from sparql_gpm.well_formed import fault_of, is_iri
 from spaseq.errors import InputError
-from spaseq.inputs.tables.cells import NULL, Cells, RowBatch, of_rows
+from spaseq.inputs.tables.cells import Cells, RowBatch, of_rows
 from spaseq.inputs.tables.plain import plain_terms
-from spaseq.inputs.tables.template import IriOf, Part, Path, Slot, TextOf, Value
+from spaseq.inputs.tables.template import IriOf, Path, Slot, TextOf, Value, paths_of
 
 _SHOWN_MAX = 100
 BAD = -1
@@ -64,13 +65,20 @@ class Slots:
             case IRI() | Literal() | TripleTerm():
                 return Column(np.full(len(scopes), self._dictionary.intern(slot)), None, (), _no_fault)
             case Value(path):
-                return self._values(rows.cells(path), path)
-            case IriOf(parts):
-                return self._written(slot, parts, rows, _iri_of)
-            case TextOf(parts, datatype, language, direction):
-                tags = datatype, language, direction
-                return self._written(slot, parts, rows, lambda texts, _: Literal("".join(texts), *tags))
+                return self.of_cells(slot, rows.cells(path))
+            case IriOf() | TextOf():
+                return self._written(slot, rows)
         assert_never(slot)
+
+    def of_cells(self, slot: Value | IriOf | TextOf, cells: Cells) -> Column:
+        """The terms of a slot with one cell."""
+        if (plain := self._plain(slot, cells)) is not None:
+            return plain
+        if isinstance(slot, Value):
+            reason = f"the cell of column '{'.'.join(slot.path)}' is no text or value"
+            return self._column([cells.literal(index) for index in range(len(cells.lexicals))], cells, lambda _: reason)
+        terms = [_term(slot, (lexical,)) for lexical in cells.lexicals]
+        return self._column(terms, cells, lambda code: _no_term(cells.lexicals[code]))
 
     def texts(self, slot: Slot, rows: RowBatch) -> tuple[list[str | None], list[str]]:
         """The IRI of each row, None where there is none, and why."""
@@ -95,29 +103,17 @@ class Slots:
         times = None if found.times is None else np.append(found.times, 0)[cells.codes]
         return Column(np.append(ids, UNBOUND)[cells.codes], cells.rows, cells.owner, _no_fault, times)
 
-    def _values(self, cells: Cells, path: Path) -> Column:
-        if (plain := self._plain(Value(path), cells)) is not None:
-            return plain
-        terms = [cells.literal(index) for index in range(len(cells.lexicals))]
-        return self._column(terms, cells, lambda _: f"the cell of column '{'.'.join(path)}' is no text or value")
-
-    def _written(
-        self,
-        slot: Slot,
-        parts: tuple[Part, ...],
-        rows: RowBatch,
-        make: Callable[[Sequence[str], tuple[Part, ...]], Term],
-    ) -> Column:
+    def _written(self, slot: IriOf | TextOf, rows: RowBatch) -> Column:
         """The terms whose text has cells: each distinct combination of cells once."""
-        paths = [part for part in parts if isinstance(part, tuple)]
+        paths = paths_of(slot)
         if not paths:
-            return self._constant(make([part for part in parts if isinstance(part, str)], parts), len(rows.numbers))
+            if (term := _term(slot, ())) is None:
+                written = "".join(map(str, slot.parts))
+                raise InputError(f"the template has no valid IRI: {written[:_SHOWN_MAX]!r}")
+            return self._constant(term, len(rows.numbers))
         cells = _together([rows.cells(path) for path in paths], len(rows.numbers))
         if len(cells) == 1:
-            if (plain := self._plain(slot, cells[0])) is not None:
-                return plain
-            terms = [_term(parts, (lexical,), make) for lexical in cells[0].lexicals]
-            return self._column(terms, cells[0], lambda code: _no_term(cells[0].lexicals[code]))
+            return self.of_cells(slot, cells[0])
         codes = np.stack([each.codes for each in cells])
         empty = (codes == NULL).any(axis=0)
         combinations, inverse = np.unique(codes, axis=1, return_inverse=True)
@@ -126,7 +122,7 @@ class Slots:
             for combination in combinations.T.tolist()
         ]
         whole = Cells(np.where(empty, NULL, inverse.reshape(-1)), (), None, cells[0].rows, cells[0].owner)
-        return self._column([_term(parts, each, make) for each in given], whole, lambda code: _no_term(given[code]))
+        return self._column([_term(slot, each) for each in given], whole, lambda code: _no_term(given[code]))
 
     def _constant(self, term: Term, rows: int) -> Column:
         return Column(np.full(rows, self._dictionary.intern(term)), None, (), _no_fault)
@@ -153,23 +149,19 @@ def _together(cells: list[Cells], rows: int) -> list[Cells]:
     ]
 
 
-def _term(
-    parts: tuple[Part, ...], cells: Sequence[str | None], make: Callable[[Sequence[str], tuple[Part, ...]], Term]
-) -> Term | None:
+def _term(slot: IriOf | TextOf, cells: Sequence[str | None]) -> Term | None:
     """The term of a combination of cells; None if a cell has no text or the term is none."""
     if None in cells:
         return None
     given = iter(cells)
-    texts = [part if isinstance(part, str) else next(given) or "" for part in parts]
-    term = make(texts, parts)
-    return None if isinstance(term, IRI) and not is_iri(term.value) else term
-
-
-def _iri_of(texts: Sequence[str], parts: tuple[Part, ...]) -> Term:
-    if len(parts) == 1 and isinstance(parts[0], tuple):
-        return IRI(texts[0])
-    pieces = zip(texts, parts, strict=True)
-    return IRI("".join(text if isinstance(part, str) else encoded(text) for text, part in pieces))
+    texts = [part if isinstance(part, str) else next(given) or "" for part in slot.parts]
+    if isinstance(slot, TextOf):
+        return Literal("".join(texts), slot.datatype, slot.language, slot.direction)
+    if len(slot.parts) > 1 or not paths_of(slot):
+        pieces = zip(texts, slot.parts, strict=True)
+        texts = [text if isinstance(part, str) else encoded(text) for text, part in pieces]
+    term = IRI("".join(texts))
+    return term if is_iri(term.value) else None
 
 
 def encoded(text: str) -> str:

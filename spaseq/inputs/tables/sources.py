@@ -16,13 +16,16 @@ from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece
 from sparql_gpm.reading.raw_text import RawText
 from spaseq.errors import InputError
-from spaseq.inputs.tables.cells import NO_TEXT, Number, ObjectRows, RowBatch
-from spaseq.inputs.tables.options import TableOptions
+from spaseq.inputs.tables.cells import Number, ObjectRows, RowBatch
+from spaseq.inputs.tables.marks import NO_TEXT
+from spaseq.inputs.tables.options import OBJECT_ROWS_MAX, TableOptions
 
 if TYPE_CHECKING:
     from spaseq.inputs.texts import OpenInput
 
 BLOCK_BYTES = 1 << 20
+FILE_BLOCK_BYTES = 4 << 20
+"""A block of a table that does not come bit by bit: rows together cost less."""
 SPOOLED_BYTES_MAX = 16 << 20
 """Parquet from a pipe or archive that is longer is put into a temporary file."""
 _DEEP = "nested too deeply"
@@ -44,7 +47,8 @@ def rows_of(source: OpenInput, options: TableOptions, report: Report) -> Iterato
     """The rows of an input; BrokenOff where it ends too early."""
     match source.format:
         case "csv" | "tsv":
-            return _csv_rows(source.stream, "\t" if source.format == "tsv" else options.delimiter, options, report)
+            delimiter = "\t" if source.format == "tsv" else options.delimiter
+            return _csv_rows(source, delimiter, options, report)
         case "ndjson":
             return _json_rows(Blocks(source.stream, source.live, options.bytes_max), options, report)
     return _parquet_rows(source, options)
@@ -115,7 +119,7 @@ class _File(io.RawIOBase):
             return b""
 
 
-def _csv_rows(stream: ByteStream, delimiter: str, options: TableOptions, report: Report) -> Iterator[RowBatch]:
+def _csv_rows(source: OpenInput, delimiter: str, options: TableOptions, report: Report) -> Iterator[RowBatch]:
     pa = arrow()
     from pyarrow import csv
 
@@ -123,7 +127,7 @@ def _csv_rows(stream: ByteStream, delimiter: str, options: TableOptions, report:
 
     skipped: list[int] = []
     faults: list[tuple[int, str, bytes]] = []
-    file = _File(stream)
+    file = _File(source.stream)
 
     def skip(row: Any) -> str:
         skipped.append(row.number)
@@ -137,7 +141,8 @@ def _csv_rows(stream: ByteStream, delimiter: str, options: TableOptions, report:
         faults.clear()
 
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip)
-    read = csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=list(options.columns) or None)
+    block_bytes = BLOCK_BYTES if source.live else FILE_BLOCK_BYTES
+    read = csv.ReadOptions(use_threads=False, block_size=block_bytes, column_names=list(options.columns) or None)
     opened = None
     try:
         names = _header(file, csv, read, delimiter)
@@ -156,11 +161,9 @@ def _csv_rows(stream: ByteStream, delimiter: str, options: TableOptions, report:
         except pa.ArrowInvalid as error:
             raise BrokenOff(f"the table cannot be read behind row {number - 1}: {error}") from error
         report_skipped()
-        for begin in range(0, len(batch), options.rows_max):
-            part = batch.slice(begin, options.rows_max)
-            numbers = _numbers(number, len(part), skipped)
-            number = int(numbers[-1]) + 1
-            yield ArrowRows(part, numbers, untyped=True)
+        numbers = _numbers(number, len(batch), skipped)
+        number = int(numbers[-1]) + 1 if len(numbers) else number
+        yield from ArrowRows(batch, numbers, untyped=True).parts(options.rows_max)
     report_skipped()
     if file.broken_off is not None:
         raise file.broken_off
@@ -209,7 +212,7 @@ def _json_rows(blocks: Blocks, options: TableOptions, report: Report) -> Iterato
                 rows.append(row)
                 numbers.append(line)
                 texts.append(text.decode())
-            if len(rows) >= options.rows_max:
+            if len(rows) >= min(options.rows_max, OBJECT_ROWS_MAX):
                 yield ObjectRows(rows, numbers, texts)
                 rows, numbers, texts = [], [], []
         if blocks.pausing and rows:

@@ -173,7 +173,7 @@ class QueryOperator:
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
         observed = [] if self.observed is None else self.observed.live_ids()
-        return [*self._sequence.live_ids(), *self._open_slot.events.terms, *observed]
+        return [*self._sequence.live_ids(), *self._open_slot.events.live_ids, *observed]
 
     @property
     def replanned(self) -> tuple[str, ...]:

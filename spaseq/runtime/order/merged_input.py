@@ -74,9 +74,7 @@ class MergedInput:
         self._keep_next()
         number = self._numbers[iri]
         if not (len(batch) == 1 and batch.streams.item(0) == number):
-            streams = np.full(len(batch), number, dtype=np.int64)
-            columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
-            batch = EventBatch(batch.times, streams, batch.names, *columns)
+            batch = batch.on_stream(number)
         late = self._each[number].push(batch)
         self._note(number)
         return late

@@ -160,7 +160,7 @@ class ReorderBuffer:
     def live_ids(self) -> list[Ids]:
         """Columns of every term id of the waiting events."""
         self._settle()
-        return [column for part in self._waiting for column in part.events.terms]
+        return [column for part in self._waiting for column in part.events.live_ids]
 
     def snapshot(self) -> dict[str, Any]:
         """The waiting events and the watermark, for `spaseq.runtime.state.snapshot`."""

@@ -11,6 +11,7 @@ from posixpath import dirname, join, normpath, relpath
 
 from docs.site.api_page import api_page
 from docs.site.cli_page import cli_page
+from docs.site.colours import with_colours
 from docs.site.cookbook_pages import cookbook_pages
 from docs.site.grammar_page import grammar_page
 from docs.site.http_page import http_page
@@ -66,7 +67,8 @@ def assemble(root: Path, target: Path) -> list[Page]:
     for place, text in texts.items():
         page = target / place
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(with_pictures(relinked(root, text, sources[place], place, known)), encoding="utf-8")
+        shown = with_colours(with_pictures(relinked(root, text, sources[place], place, known)))
+        page.write_text(shown, encoding="utf-8")
     return [Page(place, title_of(text, place)) for place, text in sorted(texts.items())]
 
 

@@ -18,7 +18,8 @@ PAGE = (Path(__file__).parent.parent / "docs" / "coming-from.md").read_text(enco
 EVALUATORS = ("auto", "nfa", "cea", "lazy", "tree")
 BLOCK = re.compile(r"```(\S+)(?: (\w+))?\n(.*?)```\n", re.DOTALL)
 LANGUAGES = {
-    "rsp-ql": "RSP-QL", "c-sparql": "C-SPARQL", "cqels": "CQELS", "sql": "SQL MATCH_RECOGNIZE", "epl": "EPL (Esper)",
+    "rsp-ql": "RSP-QL", "c-sparql": "C-SPARQL", "cqels": "CQELS", "ep-sparql": "EP-SPARQL",
+    "sql": "SQL MATCH_RECOGNIZE", "epl": "EPL (Esper)",
     "java": "FlinkCEP",
 }  # fmt: skip
 
@@ -98,7 +99,7 @@ def test_an_original_is_refused_with_one_error_that_names_its_language(each: Tra
 
 def test_every_language_has_a_table_and_a_translation() -> None:
     found = translations()
-    assert len(found) == 10
+    assert len(found) == 11
     assert {each.language for each in found} == set(LANGUAGES)
     for language in LANGUAGES.values():
         table = PAGE.split(f"\n## {language}\n")[1].split("\n## ")[0]

@@ -22,7 +22,7 @@ from spaseq.lang.parse import check
 from tests.editors.queries import ROOT, queries
 
 NODE = shutil.which("node")
-NODE_MODULES = ROOT / "editors/vscode/node_modules/vscode-textmate"
+TEXTMATE = ROOT / "tests/editors/node_modules/vscode-textmate"
 ODD = (
     """PREFIX : <http://x/>
 SELECT ?s WITHIN 1 DAY FROM STREAM stream <http://x/s>
@@ -93,7 +93,7 @@ def test_codemirror_reads_every_query_as_the_lexer_does() -> None:
         assert first_difference(by_character(text, lambda kind: kind.codemirror), found, text) is None
 
 
-@skipUnless(NODE and NODE_MODULES.exists(), "needs node, and `npm ci` in editors/vscode")
+@skipUnless(NODE and TEXTMATE.exists(), "needs node, and `npm ci` in tests/editors")
 def test_textmate_reads_every_query_as_the_lexer_does() -> None:
     for text, found in zip(texts(), of_node("textmate.cjs"), strict=True):
         assert first_difference(by_character(text, lambda kind: kind.textmate), found, text) is None

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from spaseq.editors.grammars import GRAMMAR, SCOPE
 from tests.editors.queries import ROOT
@@ -30,7 +33,8 @@ def test_the_extension_has_the_made_grammar_and_every_file_that_it_names() -> No
     assert configuration["comments"] == {"lineComment": "#"}
 
 
-def test_the_lock_file_names_no_host() -> None:
-    lock = json.loads((FOLDER / "package-lock.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("folder", [FOLDER, ROOT / "tests/editors"], ids=str)
+def test_a_lock_file_names_no_host(folder: Path) -> None:
+    lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
     assert [name for name, package in lock["packages"].items() if "resolved" in package] == []
     assert all("integrity" in package for name, package in lock["packages"].items() if name)

@@ -3,9 +3,8 @@ const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 
 const extension = join(__dirname, "../../editors/vscode");
-const load = (name) => require(join(extension, "node_modules", name));
-const { INITIAL, Registry, parseRawGrammar } = load("vscode-textmate");
-const oniguruma = load("vscode-oniguruma");
+const { INITIAL, Registry, parseRawGrammar } = require("vscode-textmate");
+const oniguruma = require("vscode-oniguruma");
 
 function scopes(grammar, text) {
   const found = [];
@@ -22,7 +21,7 @@ function scopes(grammar, text) {
 }
 
 async function main() {
-  await oniguruma.loadWASM(readFileSync(join(extension, "node_modules/vscode-oniguruma/release/onig.wasm")).buffer);
+  await oniguruma.loadWASM(readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm")).buffer);
   const path = join(extension, "syntaxes/spaseq.tmLanguage.json");
   const registry = new Registry({
     onigLib: Promise.resolve({

@@ -1,7 +1,7 @@
 """Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
 
-`dev` and `ci` draw the same examples every time. `thorough` draws new ones, twice as many; EXAMPLES=N draws
-N/100 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
+`dev` and `ci` draw the same examples every time. `thorough` draws new ones, four times as many; EXAMPLES=N draws
+N/50 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
 
 Except in `thorough`, LLVM optimises kernels less, which halves the time that compiling them takes. Their code is kept
 apart, so that no other run of this checkout is slow.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
+from tests.drawn import USUAL
 from tests.kb.servers import startable
 
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
@@ -21,8 +22,10 @@ _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") els
 _EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
 _COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
-settings.register_profile("dev", deadline=None, suppress_health_check=_COMMON, derandomize=True)
-settings.register_profile("ci", deadline=None, suppress_health_check=_COMMON, print_blob=True, derandomize=True)
+for _name in ("dev", "ci"):
+    settings.register_profile(
+        _name, deadline=None, suppress_health_check=_COMMON, print_blob=True, derandomize=True, max_examples=USUAL
+    )
 settings.register_profile(
     "thorough", deadline=None, suppress_health_check=_COMMON, print_blob=True, max_examples=_EXAMPLES
 )

@@ -30,7 +30,6 @@ from tests.strategies_possessive import possessive_queries
 from tests.strategies_stream import EX
 
 SECOND = 1_000_000_000
-# In the `ci` profile 1,400 pairs in the first test; else a tenth, so that `make test` stays quick.
 PAIRS = drawn(1400)
 
 

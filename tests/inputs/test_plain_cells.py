@@ -86,7 +86,7 @@ def unscoped(triples: list[str]) -> list[str]:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_many_cells_at_once_are_what_they_are_one_by_one(form: str) -> None:
     plain = 0
-    for seed in range(drawn(40)):
+    for seed in range(drawn(80)):
         draw = random.Random(seed)
         rows = table(draw)
         data = as_csv(rows) if form == "csv" else as_parquet(rows)

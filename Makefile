@@ -17,12 +17,7 @@ KILLS ?= 1000
 .PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars web test-web screenshots clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
-	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
-	@echo "$(EVENTS) events in $(GRID): power.nq, weather.nq, storage.nq; the knowledge base is kb.ttl"
-	@echo "query: examples/smart_grid/query.rq"
-	@$(BIN)/spaseq run examples/smart_grid/query.rq \
-	    --stream S1=$(GRID)/power.nq --stream S2=$(GRID)/weather.nq --stream S3=$(GRID)/storage.nq \
-	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
+	@$(BIN)/spaseq demo --events $(EVENTS) --seed $(SEED) --output $(GRID)
 
 serve-demo: $(TOOLS)  ## the same query as a service, with a generator that pushes for ever
 	@$(BIN)/python examples/smart_grid/live.py --out out/live

@@ -94,15 +94,20 @@ def require() -> None:
     if missing:
         reason = f"the Spark runtime needs the Python packages {', '.join(missing)}"
         raise InputError(reason, hint='install what is missing: pip install "spaseq[spark]"')
-    home = os.environ.get("JAVA_HOME")
-    found = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
-    if not found:
+    if java() is None:
+        home = os.environ.get("JAVA_HOME")
         where = f"JAVA_HOME is {home}, where there is no bin/java" if home else "there is no java on the PATH"
         raise InputError(
             f"the Spark runtime needs Java 17 or newer, and {where}",
             hint="install it, on Debian and Ubuntu: apt-get install openjdk-17-jre-headless",
         )
     _check_python(os.environ.get("PYSPARK_PYTHON", ""))
+
+
+def java() -> str | None:
+    """The program that runs Java: that of JAVA_HOME, else the one on the path; None if it is not there."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=os.path.join(home, "bin") if home else None)
 
 
 def _check_python(asked: str) -> None:

@@ -14,6 +14,7 @@ import click
 from spaseq.cli import options as common
 from spaseq.cli.editor_commands import EDITOR_COMMANDS
 from spaseq.cli.event_commands import convert_command, peek_command, sort_command, template_command
+from spaseq.cli.installation_commands import INSTALLATION_COMMANDS
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 from spaseq.cli.service_commands import serve_command, workbench_command
 from spaseq.cli.test_command import test_command
@@ -35,7 +36,8 @@ def main(context: click.Context) -> None:
 
 
 _EVENT_COMMANDS = (sort_command, convert_command, template_command, peek_command)
-for _command in (*_EVENT_COMMANDS, test_command, serve_command, workbench_command, *EDITOR_COMMANDS):
+_SERVICE_COMMANDS = (serve_command, workbench_command)
+for _command in (*_EVENT_COMMANDS, test_command, *_SERVICE_COMMANDS, *EDITOR_COMMANDS, *INSTALLATION_COMMANDS):
     main.add_command(_command)
 
 

@@ -40,11 +40,11 @@ _SOURCES = {
 
 def known(text: str, name: str) -> Query | None:
     """The query of a text that was kept, under this name; None if there is none."""
-    folder = _folder()
-    if folder is None:
+    place = folder()
+    if place is None:
         return None
     try:
-        path = _path(folder, text)
+        path = _path(place, text)
         with path.open("rb") as file:
             content = file.read(_BYTES_MAX + 1)
         os.utime(path)
@@ -56,19 +56,20 @@ def known(text: str, name: str) -> Query | None:
 
 def keep(query: Query) -> None:
     """Keep a query for later processes, if there is a folder that can be written."""
-    folder = _folder()
-    if folder is None:
+    place = folder()
+    if place is None:
         return
     with suppress(OSError, UnicodeEncodeError, RecursionError):
         content = _written(query)
         if len(content) > _BYTES_MAX:
             return
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(_path(folder, query.text), content)
-        _prune(folder)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(_path(place, query.text), content)
+        _prune(place)
 
 
-def _folder() -> Path | None:
+def folder() -> Path | None:
+    """The folder in which queries are kept; None if they are not."""
     chosen = os.environ.get(VARIABLE, "")
     if chosen:
         return None if chosen == OFF else Path(chosen)

@@ -21,7 +21,7 @@ from spaseq.lang.parse import check
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 BLOCK = re.compile(r"^```([\w-]+)(?: title=\"([^\"]+)\")?(?: \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = {"why-not.md", "testing.md"}
+ELSEWHERE = {"why-not.md", "testing.md", "live.md"}
 """Pages whose commands have tests of their own."""
 DATA = {"trig": ox.RdfFormat.TRIG, "turtle": ox.RdfFormat.TURTLE, "nquads": ox.RdfFormat.N_QUADS}
 PREFIXES = "".join(

@@ -1,0 +1,89 @@
+"""The tutorial of the service is run: its files, its commands, and the answers that it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+
+from tests.docs.test_pages_run import DOCS, blocks, commands
+
+ROOT = Path(__file__).parents[2]
+PAGE = DOCS / "tutorials" / "live.md"
+SECONDS_MAX = 30
+
+
+def answer(command: str, port: int, folder: Path) -> str:
+    """The answer to a command of curl as it stands on the page."""
+    words = iter(shlex.split(command)[1:])
+    method, headers, body, address, quiet = None, dict[str, str](), None, "", False
+    for word in words:
+        match word:
+            case "-X":
+                method = next(words)
+            case "-H":
+                name, _, value = next(words).partition(": ")
+                headers[name] = value
+            case "-d" | "--data-binary":
+                data = next(words)
+                body = (folder / data[1:]).read_bytes() if data.startswith("@") else data.encode()
+            case "-o":
+                quiet = next(words) == "/dev/null"
+            case _:
+                address = word.replace(":7373", f":{port}")
+    method = method or ("GET" if body is None else "POST")
+    answered = httpx2.request(method, address, headers=headers, content=body, trust_env=False, timeout=SECONDS_MAX)
+    answered.raise_for_status()
+    return "" if quiet else answered.text.rstrip("\n") + "\n"
+
+
+def serving(command: str, port: int, folder: Path) -> subprocess.Popen[str]:
+    """The service that a command of the page starts, once it is ready, on a port of its own."""
+    words = [*shlex.split(command)[1:], "--port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "spaseq.cli", *words], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == f"listening on http://127.0.0.1:{port}\n"
+    return process
+
+
+def test_the_tutorial_of_the_service_answers_as_it_says(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process: subprocess.Popen[str] | None = None
+    asked = 0
+    try:
+        for block in blocks(PAGE):
+            if block.file:
+                (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+            for command, expected in commands(block.text) if block.language == "console" else ():
+                if command.startswith("spaseq serve"):
+                    process = serving(command, port, tmp_path)
+                    continue
+                end = time.monotonic() + SECONDS_MAX
+                while (found := answer(command, port, tmp_path)) != expected and "GET" in _kind(command):
+                    assert time.monotonic() < end, (command, found)
+                    time.sleep(0.02)
+                assert found == expected, command
+                asked += 1
+    finally:
+        if process is not None:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=SECONDS_MAX)
+    assert process is not None and (process.returncode, asked) == (0, 9)
+
+
+def _kind(command: str) -> str:
+    """GET of what is asked without a body: rows may not be there yet."""
+    return "POST" if re.search(r" (-d|--data-binary) ", command) else "GET"

@@ -1,196 +1,155 @@
-"""What the service costs beside a bare server, and beside the disk.
+"""What the service costs beside a bare server, beside the disk, and beside Bytewax.
 
-python benchmarks/service.py [--events 100000]
+python benchmarks/service.py [--events 100000] [--only batches,latency,queries,readers,restart,memory,bytewax]
 
-* batched pushes, each answered when its events are on disk, beside a handler of the same server that reads the body and
-  answers 202
-* one event a request: the time to the acknowledgement, and from the push to the row at a reader of server-sent events,
-  beside the time of a bare fdatasync of as many bytes
-* the time from the start of the process to /readyz with so many events in an open window
+batches     batched pushes, each answered when its events are on disk, beside a handler of the same server that reads
+            the body and answers 202
+latency     one event a request: the time to the acknowledgement, and from the push to the row at a reader of
+            server-sent events, beside the time of a bare fdatasync of as many bytes
+queries     putting 1,000 queries, and pushing while they read
+readers     the time from a push until 1,000 readers of server-sent events have its row
+restart     from the start of the process to /readyz with all events in an open window
+memory      of the process while events come whose windows pass
+bytewax     the same events and pairs in Bytewax with recovery, as far as it has that: no requests, no acknowledgements,
+            rows without numbers; skipped where the package is not installed
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import asyncio
+import importlib.util
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import httpx2
 from rich.table import Table
 
 if __package__ in (None, ""):  # run as a script
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.figures import report
-from sparql_gpm.times import SECOND_NS, format_time
+from benchmarks.figures import report, run_process
+from benchmarks.served import BATCH_EVENTS, EACH, PAIRS, Latency, Readers, Server, bare, bodies, event, service
 
-BATCH_EVENTS, SINGLE, CLIENTS = 500, 300, 4
-START_NS = 1_767_225_600 * SECOND_NS
-NQUADS = {"Content-Type": "application/n-quads"}
-QUERY = """SELECT ?k ?b WITHIN 30 DAYS FROM STREAM S <urn:s>
-WHERE { SEQ(A ; B) DEFINE GPM A ON S { ?x <urn:rare> ?a ; <urn:k> ?k }
-DEFINE GPM B ON S { ?y <urn:alarm> ?b ; <urn:k> ?k } }"""
-EACH = "SELECT ?v WITHIN 1 MINUTE FROM STREAM T <urn:t> WHERE { SEQ(A) DEFINE GPM A ON T { ?x <urn:v> ?v } }"
-BARE = """
-import sys, uvicorn
-from starlette.applications import Starlette
-from starlette.responses import JSONResponse
-from starlette.routing import Route
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-async def accept(request):
-    await request.body()
-    return JSONResponse({"accepted": 1}, status_code=202)
-
-app = Starlette(routes=[Route("/{path:path}", accept, methods=["POST", "GET", "PUT"])])
-uvicorn.run(app, port=int(sys.argv[1]), http="httptools", loop="asyncio", log_level="error", access_log=False)
-"""
+SINGLE = 300
+"""Requests of which each is measured by itself."""
+QUERIES, READERS, SAMPLES = 1_000, 1_000, 20
+PASSING = PAIRS.replace("30 DAYS", "1 HOUR")
+"""PAIRS whose windows pass while events come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Batched pushes."""
+    """Batched pushes, or what stands for them."""
 
     what: str
+    events: int
     events_a_second: int
-    processor_seconds: float
+    processor_us_an_event: float
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
-    """One event a request, in milliseconds."""
+class Memory:
+    """The memory of the service after so many events."""
+
+    events: int
+    resident_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A start of the service over data."""
 
     what: str
-    median_ms: float
-    p99_ms: float
+    seconds: float
 
 
-def event(number: int, predicate: str, stream: str = "s") -> str:
-    """An event of three quads, one a second."""
-    name = f"<urn:{stream}:{number}>"
-    stamp = f'"{format_time(START_NS + number * SECOND_NS)}"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
-    return (
-        f"{name} <http://www.w3.org/ns/prov#generatedAtTime> {stamp} .\n"
-        f'_:x <urn:{predicate}> "{number}" {name} .\n_:x <urn:k> "{number % 100}" {name} .\n'
-    )
+Figures = Sequence["DataclassInstance"]
 
 
-@contextmanager
-def serving(command: list[str], address: str, ready: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server, once it answers."""
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        try:
-            wait_for(f"{address}{ready}")
-            yield process
-        finally:
-            process.terminate()
-            process.wait()
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What parts need: a folder of their own, a port, and the number of events."""
+
+    folder: Path
+    port: int
+    events: int
+
+    def data(self) -> Path:
+        """A folder for a service that is not there yet."""
+        return Path(tempfile.mkdtemp(dir=self.folder))
 
 
-def wait_for(url: str) -> None:
-    """Wait until a server answers 200 or 202."""
-    with httpx2.Client(trust_env=False, timeout=60) as client:
-        while True:
-            try:
-                if client.get(url).status_code in (200, 202):
-                    return
-            except httpx2.TransportError:
-                pass
-            time.sleep(0.01)
+def batches(place: Place) -> Figures:
+    """Batched pushes."""
+    with bare(place.port) as server:
+        found = [_rate("bare 202 handler", server, place.events)]
+    with service(place.port, place.data()) as server:
+        server.declare({"pairs": PAIRS})
+        _rate("", server, min(20_000, place.events), first=place.events)
+        found.append(_rate("spaseq serve, on disk before the answer", server, place.events, 2 * place.events))
+    return found
 
 
-def push_all(address: str, bodies: list[bytes]) -> float:
-    """The seconds that some clients take to push all bodies."""
-    waiting = iter(bodies)
-    lock = threading.Lock()
-
-    def push() -> None:
-        with httpx2.Client(base_url=address, trust_env=False, timeout=60) as client:
-            while True:
-                with lock:
-                    body = next(waiting, None)
-                if body is None:
-                    return
-                while (status := client.post("/v1/streams/s", content=body, headers=NQUADS).status_code) == 429:
-                    time.sleep(0.05)
-                assert status == 202, status
-
-    threads = [threading.Thread(target=push) for _ in range(CLIENTS)]
-    begin = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - begin
+def _rate(what: str, server: Server, events: int, first: int = 0) -> Rate:
+    some = list(bodies(events, first)) if events <= 1_000_000 else bodies(events, first)
+    before = server.processor_seconds
+    seconds = server.push_all(some)
+    used = server.processor_seconds - before
+    return Rate(what, events, round(events / seconds), round(1e6 * used / events, 1))
 
 
-def processor_seconds(process: int) -> float:
-    """The processor time of a process so far."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def latency(place: Place) -> Figures:
+    """One event a request."""
+    found = [_synced(place.folder, 400)]
+    with bare(place.port) as server:
+        found.append(Latency.of("bare 202 handler", _acknowledged(server, SINGLE)))
+    with service(place.port, place.data()) as server:
+        server.declare({"each": EACH})
+        _acknowledged(server, 50)
+        found.append(Latency.of("acknowledgement, on disk", _acknowledged(server, SINGLE, 50)))
+        taken = asyncio.run(_followed(server, 1, SINGLE, SINGLE + 50))
+        found.append(Latency.of("push → row at a reader of server-sent events", [each[0] for each in taken]))
+    return found
 
 
-def rate(what: str, address: str, process: int, bodies: list[bytes], events: int) -> Rate:
-    """The rate of batched pushes."""
-    before = processor_seconds(process)
-    seconds = push_all(address, bodies)
-    return Rate(what, round(events / seconds), round(processor_seconds(process) - before, 2))
-
-
-def acknowledged(what: str, address: str) -> Latency:
-    """The time to the answer, one event a request."""
+def _acknowledged(server: Server, count: int, first: int = 0) -> list[float]:
     taken = []
-    with httpx2.Client(base_url=address, trust_env=False, timeout=60) as client:
-        for number in range(SINGLE):
+    with server.client() as client:
+        for number in range(first, first + count):
             body = event(number, "v", "t").encode()
             begin = time.perf_counter()
-            assert client.post("/v1/streams/t", content=body, headers=NQUADS).status_code == 202
+            answer = client.post("/v1/streams/t", content=body, headers={"Content-Type": "application/n-quads"})
+            assert answer.status_code == 202
             taken.append(time.perf_counter() - begin)
-    return latency(what, taken)
+    return taken
 
 
-def delivered(address: str) -> Latency:
-    """The time from the push of an event to its row at a reader."""
-    pushed: dict[int, float] = {}
-    taken: list[float] = []
-    following = threading.Event()
-
-    def follow() -> None:
-        rows = f"{address}/v1/queries/each/matches"
-        headers = {"Accept": "text/event-stream"}
-        with httpx2.Client(trust_env=False, timeout=60) as client, client.stream("GET", rows, headers=headers) as live:
-            following.set()
-            for line in live.iter_lines():
-                if line.startswith("data: "):
-                    number = int(json.loads(line[6:])["bindings"]["v"]["value"])
-                    if number in pushed:
-                        taken.append(time.perf_counter() - pushed[number])
-                    if len(taken) == SINGLE:
-                        return
-
-    reader = threading.Thread(target=follow)
-    reader.start()
-    following.wait(60)
-    time.sleep(0.2)
-    with httpx2.Client(base_url=address, trust_env=False, timeout=60) as client:
-        for number in range(SINGLE, 2 * SINGLE):
-            pushed[number] = time.perf_counter()
-            client.post("/v1/streams/t", content=event(number, "v", "t").encode(), headers=NQUADS)
-            time.sleep(0.005)
-    reader.join(60)
-    return latency("push → row at a reader of server-sent events", taken)
+async def _followed(server: Server, readers: int, pushes: int, first: int) -> list[list[float]]:
+    """Of each push the seconds until each reader has its row."""
+    following, taken = Readers(server.address, "each"), []
+    await following.begin(readers)
+    with server.client() as client:
+        for number in range(first, first + pushes):
+            rows = asyncio.create_task(following.next_rows())
+            await asyncio.sleep(0.005)
+            body, begin = event(number, "v", "t").encode(), time.perf_counter()
+            headers = {"Content-Type": "application/n-quads"}
+            await asyncio.to_thread(client.post, "/v1/streams/t", content=body, headers=headers)
+            taken.append([at - begin for at in await rows])
+    following.close()
+    return taken
 
 
-def synced(folder: Path, size: int) -> Latency:
+def _synced(folder: Path, size: int) -> Latency:
     """The time of an append and a bare fdatasync."""
     taken = []
     file = os.open(folder / "bare", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -200,58 +159,119 @@ def synced(folder: Path, size: int) -> Latency:
         os.fdatasync(file)
         taken.append(time.perf_counter() - begin)
     os.close(file)
-    return latency(f"bare fdatasync of {size} bytes", taken)
+    return Latency.of(f"bare fdatasync of {size} bytes", taken)
 
 
-def latency(what: str, taken: list[float]) -> Latency:
-    """Median and 99th percentile."""
-    ordered = sorted(taken)
-    median, p99 = statistics.median(ordered), ordered[int(0.99 * len(ordered))]
-    return Latency(what, round(1000 * median, 2), round(1000 * p99, 2))
+def queries(place: Place) -> Figures:
+    """Many queries."""
+    taken = []
+    with service(place.port, place.data()) as server:
+        server.declare({})
+        before = server.processor_seconds
+        with server.client() as client:
+            for number in range(QUERIES):
+                text = PAIRS.replace("urn:rare", f"urn:rare{number}")
+                begin = time.perf_counter()
+                client.put(f"/v1/queries/q{number}", json={"text": text}).raise_for_status()
+                taken.append(time.perf_counter() - begin)
+        used = server.processor_seconds - before
+        put = Latency.of(f"put of a query, of {QUERIES:,}; {1e3 * used / QUERIES:.1f} ms of processor time each", taken)
+        return [put, Latency.of("acknowledgement beside them", _acknowledged(server, SINGLE))]
+
+
+def readers(place: Place) -> Figures:
+    """Many readers of server-sent events."""
+    with service(place.port, place.data()) as server:
+        server.declare({"each": EACH})
+        _acknowledged(server, 50)
+        taken = asyncio.run(_followed(server, READERS, SAMPLES, 50))
+    return [
+        Latency.of(f"push → row at each of {READERS:,} readers", [each for some in taken for each in some]),
+        Latency.of(f"push → row at the last of {READERS:,} readers", [max(some) for some in taken]),
+    ]
+
+
+def restart(place: Place) -> Figures:
+    """Starts with all events in an open window."""
+    data, found = place.data(), []
+    with service(place.port, data) as server:
+        server.declare({"pairs": PAIRS})
+        server.push_all(bodies(place.events))
+        server.process.kill()
+    for what in ("killed", "ended by a signal"):
+        begin = time.perf_counter()
+        with service(place.port, data):
+            found.append(Restart(f"to /readyz with {place.events:,} events, {what} before", _since(begin)))
+    return found
+
+
+def _since(begin: float) -> float:
+    return round(time.perf_counter() - begin, 2)
+
+
+def memory(place: Place) -> Figures:
+    """Memory while windows pass."""
+    found = []
+    with service(place.port, place.data()) as server:
+        server.declare({"pairs": PASSING})
+        step = max(BATCH_EVENTS, place.events // SAMPLES)
+        for first in range(0, place.events, step):
+            server.push_all(bodies(step, first))
+            found.append(Memory(first + step, round(server.resident_mb)))
+    return found
+
+
+def bytewax(place: Place) -> Figures:
+    """The peer."""
+    if importlib.util.find_spec("bytewax") is None:
+        print("bytewax is not installed: pip install bytewax")
+        return []
+    folder = place.data()
+    for number, body in enumerate(bodies(place.events)):
+        (folder / f"{number:09}.nq").write_bytes(body)
+    peer = Path(__file__).with_name("bytewax_peer.py")
+    nothing = run_process([sys.executable, str(peer), str(folder), "0"])
+    usage = run_process([sys.executable, str(peer), str(folder), str(place.events)])
+    seconds, used = usage.seconds - nothing.seconds, usage.processor_seconds - nothing.processor_seconds
+    what = "bytewax, from files, a snapshot a second"
+    return [Rate(what, place.events, round(place.events / seconds), round(1e6 * used / place.events, 1))]
+
+
+PARTS: dict[str, Callable[[Place], Figures]] = {
+    "batches": batches, "latency": latency, "queries": queries, "readers": readers, "restart": restart,
+    "memory": memory, "bytewax": bytewax,
+}  # fmt: skip
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=100_000, metavar="N", help="pushed in batches [100000]")
-    parser.add_argument("--port", type=int, default=7471, metavar="N", help="and the next one [7471]")
+    parser.add_argument("--events", type=int, default=100_000, metavar="N", help="in each part [100000]")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="the parts [all]")
+    parser.add_argument("--port", type=int, default=7471, metavar="N", help="of the servers [7471]")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there")
     asked = parser.parse_args()
-    numbers = range(asked.events)
-    texts = [event(number, "seen" if number % 1000 else "rare") for number in numbers]
-    bodies = ["".join(texts[at : at + BATCH_EVENTS]).encode() for at in range(0, len(texts), BATCH_EVENTS)]
-    ours, bare = f"http://127.0.0.1:{asked.port}", f"http://127.0.0.1:{asked.port + 1}"
-    rates: list[Rate] = []
-    latencies: list[Latency] = []
+    wanted = asked.only.split(",")
+    if unknown := [part for part in wanted if part not in PARTS]:
+        parser.error(f"--only: there is no part {', '.join(unknown)}; the parts are {', '.join(PARTS)}")
+    found: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with serving([sys.executable, "-c", BARE, str(asked.port + 1)], bare, "/readyz") as process:
-            rates.append(rate("bare 202 handler", bare, process.pid, bodies, asked.events))
-            latencies.append(acknowledged("bare 202 handler", bare))
-        command = [sys.executable, "-m", "spaseq.cli", "serve", "--data", str(folder / "data")]
-        command += ["--port", str(asked.port)]
-        with serving(command, ours, "/readyz") as process:
-            with httpx2.Client(base_url=ours, trust_env=False, timeout=60) as client:
-                for stream in "st":
-                    client.put(f"/v1/streams/{stream}", json={"iri": f"urn:{stream}"}).raise_for_status()
-                for query, text in (("pairs", QUERY), ("each", EACH)):
-                    client.put(f"/v1/queries/{query}", json={"text": text}).raise_for_status()
-            rates.append(rate("spaseq serve, on disk before the answer", ours, process.pid, bodies, asked.events))
-            latencies += [synced(folder, 400), acknowledged("acknowledgement, on disk", ours), delivered(ours)]
-        begin = time.perf_counter()
-        with serving(command, ours, "/readyz"):
-            restart = time.perf_counter() - begin
-    tables = (_table("batched pushes", rates), _table("one event a request", latencies))
-    report(tables, {"rates": rates, "latencies": latencies}, asked.json)
-    print(f"start to /readyz after {asked.events:,} events: {restart:.2f} s")
+        for part in wanted:
+            if figures := PARTS[part](Place(Path(name), asked.port, asked.events)):
+                found[part] = figures
+    report([_table(part, figures) for part, figures in found.items()], found, asked.json)
 
 
-def _table(title: str, rows: Sequence[Rate] | Sequence[Latency]) -> Table:
+def _table(title: str, rows: Figures) -> Table:
     names = [field.name for field in fields(rows[0])]
     table = Table(*(name.replace("_", " ") for name in names), title=title)
     for row in rows:
-        table.add_row(*(f"{getattr(row, name):,}" if name != "what" else row.what for name in names))
+        table.add_row(*map(_shown, asdict(row).values()))
     return table
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 if __name__ == "__main__":

@@ -11,16 +11,26 @@ export function completions(context: CompletionContext): CompletionResult | null
   const found = context.matchBefore(WORD);
   if (found === null || (found.text === "" && !context.explicit)) return null;
   const text = context.state.doc.toString();
-  return { from: found.from, options: options(found.text, text), validFor: /^[?$<:]?[\w.:/#-]*$/ };
+  const before = text.slice(0, found.from);
+  return { from: found.from, options: options(found.text, text, before), validFor: /^[?$<:]?[\w.:/#-]*$/ };
 }
 
-function options(typed: string, text: string): Completion[] {
+/** In SEQ( ) stand steps, after ON streams, and elsewhere everything. */
+function options(typed: string, text: string, before: string): Completion[] {
+  if (/\bSEQ\s*\((?:[^)\n]|\n(?!\s*DEFINE))*$/i.test(before)) return distinct(named(text, "GPM"), "class");
+  if (/\bON\s+(?:\w+\s*,\s*)*$/i.test(before)) return distinct(named(text, "STREAM"), "class");
   if (/^[?$]/.test(typed)) return distinct(text.match(/[?$]\w+/g)?.filter((each) => each !== typed), "variable");
   if (typed.startsWith("<")) return seen((iri) => `<${iri}>`);
-  const names = [...text.matchAll(/\b(?:GPM|STREAM)\s+([A-Za-z_]\w*)/gi)].map((each) => each[1] ?? "");
+  const names = [...named(text, "GPM"), ...named(text, "STREAM")];
   const prefixed = new Names(text);
   const short = seen((iri) => prefixed.iri(iri));
   return [...WORDS, ...distinct(names, "class"), ...short.filter((each) => !each.label.startsWith("<"))];
+}
+
+/** The names that a text declares. */
+function named(text: string, kind: "GPM" | "STREAM"): string[] {
+  const declared = new RegExp(`\\b(?:DEFINE\\s+|FROM\\s+)${kind}\\s+([A-Za-z_]\\w*)`, "gi");
+  return [...text.matchAll(declared)].map((each) => each[1] ?? "");
 }
 
 function seen(label: (iri: string) => string): Completion[] {

@@ -19,7 +19,7 @@ from spaseq.engine.why import why
 from spaseq.engine.why_not import why_not
 from spaseq.errors import InputError, visible
 from spaseq.outputs.destination import Output
-from spaseq.outputs.explanations import Why
+from spaseq.outputs.explanations import Why, WhyGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,12 @@ def show_why(arguments: WhyArguments, match: int) -> None:
     write([found.to_json()] if arguments.format == "json" else [visible(str(found)).rstrip()])
 
 
-def _in_trig(found: Why) -> str:
+def _in_trig(found: Why | WhyGroup) -> str:
     from spaseq.outputs.provenance import to_trig
 
+    if isinstance(found, WhyGroup):
+        hint = "--format json has the triples of every step"
+        raise InputError(f"a row of query '{found.query}' is a group of matches, not written as PROV-O", hint=hint)
     if found.graph is None:
         hint = "--format json has the triples of every step"
         raise InputError(f"query '{found.query}' is no CONSTRUCT: its rows are no entities of PROV-O", hint=hint)

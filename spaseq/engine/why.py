@@ -19,10 +19,11 @@ from spaseq.engine.arguments import meanings_of
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Knowledge
+from spaseq.engine.why_groups import MATCHES_MAX, group_of, matches_in, of_groups, of_matches
 from spaseq.errors import InputError
 from spaseq.inputs.given import GivenEvents
 from spaseq.inputs.streams import SourceBatch
-from spaseq.outputs.explanations import Why
+from spaseq.outputs.explanations import Why, WhyGroup
 from spaseq.outputs.rows import Row
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import InPieces
@@ -175,25 +176,24 @@ def why(
     kb: Knowledge | None = None,
     name: str | None = None,
     **options: Any,
-) -> Why:
+) -> Why | WhyGroup:
     """The reasons of a row: all that each step of its match used, and what was absent.
 
     query       one or several, of which `name` says the one that the row is of
     match       the number of the row in output order, from 1; or by the name of each step the graphs of its events
     streams, kb, options    as for `spaseq.run`
 
-    Raises InputError if there is no such row, or for a query OVER MATCHES, whose rows are groups of matches.
+    A row of OVER MATCHES is a group: its matches are explained, at most 100. Raises InputError if there is no such row.
     """
     meanings = meanings_of(query)
     asked = asked_query(meanings, name)
-    if asked.over is not None:
-        hint = "leave out OVER MATCHES and GROUP BY: the rows are then the matches of the groups"
-        raise InputError(f"a row of query '{asked.name}' is a group of matches", hint=hint)
     job = RecordedJob(meanings, streams, kb, RunOptions.of({**options, "optimise": False}))
     try:
         rows = [row for row in job.run() if row.query == asked.name]
         number = _with_events(asked, rows, match) if isinstance(match, Mapping) else match
         row = _numbered(asked, rows, number)
+        if asked.over is not None:
+            return _group(job, asked, rows, number)
         found = _explained(job, asked, row, sum(1 for other in rows[: number - 1] if other == row))
         assert found is not None, row
         return Why(asked.name, number, row.time, row.start, *found, row.graph)
@@ -222,6 +222,24 @@ def why_row(
         return None if found is None else Why(asked.name, place[0], row.time, row.start, *found, row.graph)
     finally:
         job.close()
+
+
+def _group(job: RecordedJob, query: TemporalQuery, rows: Sequence[Row], number: int) -> WhyGroup:
+    """The reasons of a row of OVER MATCHES; raises InputError where windows that overlap count events."""
+    if query.window.hop is not None and query.window.in_events:
+        hint = "leave out EVERY, or give the window a time"
+        raise InputError(f"a row of query '{query.name}' does not say in which window its matches are", hint=hint)
+    row, every = rows[number - 1], job.again(of_groups(query))
+    group, each_match = group_of(query, every, rows, number), of_matches(query, row)
+    with job.bases_state:
+        evidence = job.evidence(each_match, *_ALWAYS)
+        own = matches_in(query, evidence, every, group, job.again(each_match))
+    found = []
+    for place, match in enumerate(own[:MATCHES_MAX]):
+        reasons = _explained(job, each_match, match, sum(1 for other in own[:place] if other == match))
+        assert reasons is not None, match
+        found.append(Why(query.name, place + 1, match.time, match.start, *reasons))
+    return WhyGroup(query.name, number, row.time, row.start, tuple(found), len(own) - len(found))
 
 
 def asked_query(queries: Sequence[TemporalQuery], name: str | None) -> TemporalQuery:

@@ -18,6 +18,8 @@ from spaseq.engine.arguments import meanings_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge
 from spaseq.engine.why import RecordedJob, around, asked_query
+from spaseq.engine.why_groups import of_matches
+from spaseq.engine.why_not_in_groups import in_groups
 from spaseq.errors import InputError
 from spaseq.inputs.terms import own_term
 from spaseq.outputs.attempts import Attempt, Fault, WhyNot
@@ -55,24 +57,34 @@ def why_not(
     since, until    xsd:dateTimes between which the events of the match lie
     streams, kb, options    as for `spaseq.run`
 
-    Raises InputError for a variable, step, graph or time that is none, and for queries OVER MATCHES.
+    Of a query OVER MATCHES the matches of its groups are asked about. Raises InputError for a variable, step, graph or
+    time that is none, and where windows overlap (EVERY).
     """
     meanings = meanings_of(query)
     asked = asked_query(meanings, name)
-    if asked.over is not None:
-        hint = "leave out OVER MATCHES, GROUP BY and HAVING, and ask about the matches"
-        raise InputError(f"a row of query '{asked.name}' is a group of matches", hint=hint)
+    if asked.window.hop is not None:
+        hint = "leave out EVERY, and ask about the matches in windows that do not overlap"
+        raise InputError(f"a match of query '{asked.name}' may be in several windows", hint=hint)
     pins = {step: (names,) if isinstance(names, str) else tuple(names) for step, names in (events or {}).items()}
     least, most = _time("since", since, TIME_NS_MIN), _time("until", until, TIME_NS_MAX)
     terms = {variable: _term(asked, variable, term) for variable, term in (bind or {}).items()}
     _check_steps(asked, pins)
     job = RecordedJob(meanings, streams, kb, RunOptions.of({**options, "optimise": False}))
     try:
-        rows = [row for row in job.run() if row.query == asked.name and _fits(row, pins, least, most)]
+        rows = [row for row in job.run() if row.query == asked.name]
         with job.bases_state:
             bounds = around(asked.window, least, most) if least > TIME_NS_MIN or most < TIME_NS_MAX else None
-            evidence = job.evidence(asked, *(bounds or (TIME_NS_MIN, TIME_NS_MAX)))
-            return _answer(job, evidence, rows, terms, pins, (least, most))
+            matches = asked if asked.over is None else of_matches(asked)
+            evidence = job.evidence(matches, *(bounds or (TIME_NS_MIN, TIME_NS_MAX)))
+            found = rows if asked.over is None else job.again(matches)
+            fitting = [row for row in found if _fits(row, pins, least, most)]
+            if asked.over is None:
+                return _answer(job, evidence, fitting, terms, pins, (least, most))
+            bindings = _numbered(evidence, terms)
+            grouped = [row for row in fitting if _has(evidence, row, bindings)]
+            if grouped:
+                return in_groups(job, asked, evidence, rows, grouped)
+            return _answer(job, evidence, (), terms, pins, (least, most))
     finally:
         job.close()
 
@@ -86,8 +98,7 @@ def _answer(
     period: tuple[int, int],
 ) -> WhyNot:
     query = evidence.compiled.query
-    numbers = {variable: number for number, variable in enumerate(query.variables)}
-    bindings = {numbers[variable]: evidence.dictionary.intern(term) for variable, term in terms.items()}
+    bindings = _numbered(evidence, terms)
     matches = sum(1 for row in rows if _has(evidence, row, bindings))
     if matches:
         return WhyNot(query.name, matches, ())
@@ -104,6 +115,11 @@ def _answer(
     attempts = Analysis(evidence, furthest, job.delays(query, len(evidence.batch))).attempts()
     shown = with_waiting(evidence, furthest, attempts, going_on) if going_on else attempts
     return WhyNot(query.name, 0, tuple(shown), furthest.left_out, furthest.ended_early)
+
+
+def _numbered(evidence: Evidence, terms: Mapping[str, Term]) -> dict[int, int]:
+    numbers = {variable: number for number, variable in enumerate(evidence.compiled.query.variables)}
+    return {numbers[variable]: evidence.dictionary.intern(term) for variable, term in terms.items()}
 
 
 def _has(evidence: Evidence, row: Row, bindings: Mapping[int, int]) -> bool:

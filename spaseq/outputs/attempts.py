@@ -161,6 +161,8 @@ def in_words(fault: Fault) -> str:
             return f"?{detail['variable']} is {_value(detail['run'])} here and {_value(detail['event'])} there"
         case "partition":
             return f"?{detail['variable']} is unbound"
+        case "having":
+            return f"{detail['text']} does not hold of its group{_with(detail['values'])}"
         case "condition":
             return f"{detail['text']} does not hold{_with(detail['values'])}"
         case "limit":

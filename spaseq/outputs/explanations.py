@@ -86,6 +86,41 @@ class Why(Explanation):
         return "\n".join(_why(self)) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class WhyGroup(Explanation):
+    """The reasons of a row of OVER MATCHES: its matches.
+
+    match       the number of the row, from 1
+    time, start of the row, nanoseconds since the epoch, UTC
+    matches     the first ones, numbered from 1 in the order of output
+    left_out    how many more it has
+    """
+
+    query: str
+    match: int
+    time: int
+    start: int
+    matches: tuple[Why, ...]
+    left_out: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as JSON has it: that of each match, and the number of all of them."""
+        return {
+            "query": self.query,
+            "match": self.match,
+            "time": time_text(self.time),
+            "start": time_text(self.start),
+            "count": len(self.matches) + self.left_out,
+            "matches": [each.to_dict() for each in self.matches],
+        }
+
+    def __str__(self) -> str:
+        count = len(self.matches) + self.left_out
+        heading = f"row {self.match} of '{self.query}', {_period(self.start, self.time)}, of {count:,} matches"
+        left_out = [f"and {self.left_out:,} more matches"] if self.left_out else []
+        return "\n".join([heading, *(line for each in self.matches for line in _why(each)), *left_out]) + "\n"
+
+
 def _step(step: StepTaken) -> dict[str, Any]:
     return {
         "step": step.step,

@@ -33,7 +33,8 @@ class Faults:
 
     def of(self, run: Run, step: Step, ahead: Before, chosen: Sequence[Candidate]) -> list[Fault]:
         """Everything that keeps a run from taking these events as its next step, in the order of CAUSES."""
-        window = list(self.window(self.search.world.frame, [*run.events, *(event for event, _ in chosen)]))
+        taken = [event for event, _ in chosen]
+        window = list(self.window(self.search.world.frame.joined_by(taken), [*run.events, *taken]))
         limits, failing = list(self._limits(run, step, chosen)), self._failing(run, step, chosen)
         found = [
             *self._late(chosen),

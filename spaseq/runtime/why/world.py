@@ -71,6 +71,7 @@ class Frame:
 
     first   how many events were before those that are known
     gone    events that are thought away, ascending
+    joined  events outside of the substream that are thought into it, ascending
     """
 
     window: Window
@@ -78,6 +79,7 @@ class Frame:
     substream: Sequence[int] | None
     first: int
     gone: Sequence[int] = ()
+    joined: Sequence[int] = ()
 
     def on_axis(self, event: int) -> int | Fraction:
         """The place of an event on the window's axis."""
@@ -88,7 +90,14 @@ class Frame:
             return event + self.first - left_out
         rank = bisect_left(self.substream, event)
         inside = rank < len(self.substream) and self.substream[rank] == event
-        return (rank if inside else rank - Fraction(1, 2)) - left_out
+        before = rank - left_out + bisect_left(self.joined, event)
+        return before if inside or _has(self.joined, event) else before - Fraction(1, 2)
+
+    def joined_by(self, events: Sequence[int]) -> Frame:
+        """The window once some events are in the partition."""
+        if self.substream is None or not self.window.in_events:
+            return self
+        return replace(self, joined=sorted({event for event in events if not _has(self.substream, event)}))
 
     def without(self, gone: Sequence[int]) -> Frame:
         """The window once some events are thought away."""

@@ -5,16 +5,21 @@ A block with a title is a file; the commands of `console` blocks run in a folder
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pyoxigraph as ox
 import pytest
 from click.testing import CliRunner
 
+from docs.site.cli_page import commands as every_command
 from spaseq.cli import main
 from spaseq.lang.parse import check
 
@@ -23,6 +28,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 BLOCK = re.compile(r"^```([\w-]+)(?: title=\"([^\"]+)\")?(?: \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {"why-not.md", "testing.md", "live.md"}
 """Pages whose commands have tests of their own."""
+GROUPS = {"kb", "spark"}
 DATA = {"trig": ox.RdfFormat.TRIG, "turtle": ox.RdfFormat.TURTLE, "nquads": ox.RdfFormat.N_QUADS}
 PREFIXES = "".join(
     f"@prefix {name}: <urn:{name or 'x'}:> .\n" for name in ("", "s", "var", "step", "prov", "xsd", "sosa", "ex")
@@ -86,4 +92,37 @@ def test_queries_and_data_on_a_page_can_be_read(page: Path) -> None:
 
 def test_the_tutorials_and_guides_are_run() -> None:
     names = {page.stem for page in with_commands()}
-    assert names >= {"first-match", "knowledge-base", "out-of-order", "contiguity"}
+    assert names >= {"first-match", "knowledge-base", "out-of-order", "contiguity", "formats"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_settings_and_documents_on_a_page_can_be_read(page: Path) -> None:
+    for block in blocks(page):
+        if block.language == "toml":
+            assert tomllib.loads(block.text)
+        if block.language == "json":
+            assert all(json.loads(line) for line in block.text.splitlines() if block.file) or json.loads(block.text)
+        if block.language == "python" and ">>>" not in block.text:
+            compile(block.text, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_commands_on_a_page_have_options_that_there_are(page: Path) -> None:
+    """Every `spaseq …` in a block of sh or console, or in one without a language, names commands and options."""
+    known = {context.command_path: command for command, context in every_command(main, click.Context(main))}
+    for words in named_commands(page.read_text(encoding="utf-8")):
+        paths = [" ".join(words[:length]) for length in (3, 2) if " ".join(words[:length]) in known]
+        assert paths or words[1].startswith("-") or words[1] in GROUPS, words
+        options = {name for path in paths for each in known[path].params for name in (*each.opts, *each.secondary_opts)}
+        used = {word.split("=")[0] for word in words if re.match(r"--?[A-Za-z]", word)} if paths else set()
+        assert used <= options | {"--help", "-h"}, (page.name, words, used - options)
+
+
+def named_commands(text: str) -> Iterator[list[str]]:
+    """The words of each command that a page names, without what is in brackets."""
+    for block in re.findall(r"^```(?:sh|console|bash)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        lines = re.sub(r"\\\n", " ", block).splitlines()
+        for line in lines:
+            plain = re.sub(r"#.*|[\[\]]|&|\|.*", " ", line).removeprefix("$ ").strip()
+            if plain.startswith("spaseq "):
+                yield plain.replace("'", "").replace('"', "").split()

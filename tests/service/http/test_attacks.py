@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from spaseq.errors import InputError
 from spaseq.service.http import answers, bodies, broadcasts
@@ -18,7 +19,7 @@ from spaseq.service.http.logs import JsonFormatter
 from spaseq.service.http.protocol import HEAD_BYTES_MAX
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Auth, Configuration, Limits, Web
-from tests.drawn import drawn
+from tests.drawn import USUAL
 from tests.service.http.servers import QUERY, STREAM, TURTLE, RunningServer, received, served, waited
 
 TOKENS = {"READ": "r-secret", "PUSH": "p-secret", "ADMIN": "a-secret"}
@@ -247,10 +248,11 @@ def test_a_body_that_nobody_reads_ends_in_time(hurried: RunningServer) -> None:
 
 def test_many_idle_connections_hold_up_nobody_and_are_closed(hurried: RunningServer) -> None:
     """300 of them; `make thorough` has 10,000, if the process may have so many files open."""
+    most = 10_000 if settings().max_examples > USUAL else 300
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
-        idle = [hurried.connected() for _ in range(min(drawn(300), 10_000, hard // 2 - 200))]
+        idle = [hurried.connected() for _ in range(min(most, hard // 2 - 200))]
         assert hurried.client.get("/healthz").status_code == 200
         assert all(received(connection) == b"" for connection in idle)
         for connection in idle:

@@ -57,6 +57,13 @@ class Queries:
         found = (group.members.get(name) for group in self.groups)
         return next((each for each in found if each is not None and not each.shadow), None)
 
+    def runs(self, name: str) -> int:
+        """The number of partial matches of a query that its window, as far as it has been read, lets go on."""
+        running, counts = self.running(name), self.run_counts(name)
+        if running is None or counts is None:
+            return 0
+        return running.runs if counts.standing is None else sum(counts.standing)
+
     def run_counts(self, name: str) -> RunCounts | None:
         """The partial matches of a query now; None: it is not there, or was stopped."""
         running = self.running(name)

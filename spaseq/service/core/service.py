@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from spaseq.errors import InputError
 from spaseq.service.core.admission import Admission, Promise, durable
@@ -45,6 +45,7 @@ from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.database import Database
 
+_T = TypeVar("_T")
 LOOK_S_MAX = 5.0
 """Seconds for which a look at what is matched now waits for the thread that matches."""
 
@@ -192,11 +193,11 @@ class Service:
 
     def queries(self) -> list[dict[str, Any]]:
         """All queries."""
-        return self._overview.queries()
+        return self._with_runs(self._overview.queries())
 
     def query(self, name: str) -> dict[str, Any]:
         """A query, with its counters."""
-        return self._overview.query(name)
+        return self._with_runs([self._overview.query(name)])[0]
 
     def delete_query(self, name: str) -> None:
         """Delete a query whose stream nobody reads; those who follow its rows are told."""
@@ -220,12 +221,7 @@ class Service:
 
     def explain(self, name: str) -> dict[str, Any]:
         """The JSON of `spaseq explain`, with the partial matches of now."""
-        description = self._overview.explain(name)
-        try:
-            counts = self._matcher.look(lambda: self._queries.run_counts(name)).result(LOOK_S_MAX)
-        except TimeoutError:
-            counts = None
-        return with_counts(description, counts)
+        return with_counts(self._overview.explain(name), self._looked(lambda: self._queries.run_counts(name)))
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -341,6 +337,21 @@ class Service:
         if events >= KERNEL_REPLAY_EVENTS_MIN:
             self._kernels.load()
         self._matcher.recover(saved.state.number + 1)
+
+    def _looked(self, look: Callable[[], _T]) -> _T | None:
+        """What the thread that matches sees between two records; None if it is busy for long, or has ended."""
+        if self._matcher.failure is not None:
+            return None
+        try:
+            return self._matcher.look(look).result(LOOK_S_MAX)
+        except TimeoutError:
+            return None
+
+    def _with_runs(self, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Queries as they are shown, without the partial matches whose windows have passed."""
+        names = [each["name"] for each in shown if each["runs"]]
+        now = (self._looked(lambda: {name: self._queries.runs(name) for name in names}) if names else None) or {}
+        return [{**each, "runs": now.get(each["name"], each["runs"])} for each in shown]
 
     def _check_pushed(self, stream: str) -> None:
         """Refused for a stream that a query makes."""

@@ -32,6 +32,7 @@ def test_partial_matches_are_counted_at_states_and_edges_until_their_window_has_
     running.push(event("e1", 1), event("e2", 2))
     running.push(event("e3", 3))
     assert counts(running, "pair") == ({"start": 0, "A": 3, "B": 0, "match": 0}, {"A": 3, "B": 0, "end": 0})
+    assert running.service.query("pair")["runs"] == 3
     running.again()
     running.push(event("e4", 4, "b"), event("e5", 5))
     assert counts(running, "pair") == ({"start": 0, "A": 1, "B": 0, "match": 0}, {"A": 4, "B": 3, "end": 3})
@@ -40,6 +41,7 @@ def test_partial_matches_are_counted_at_states_and_edges_until_their_window_has_
     running.push(event("e6", 3606, "b"), event("e7", 10_000, "c"))
     running.service.settled()
     assert counts(running, "pair") == ({"start": 0, "A": 0, "B": 0, "match": 0}, {"A": 4, "B": 3, "end": 3})
+    assert [each["runs"] for each in running.service.queries()] == [0]
 
 
 def test_a_replaced_query_counts_anew(running: Running) -> None:

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from spaseq.algebra.words import BETWEEN
 from spaseq.editors.completion import Completion, Sort, completions
 from spaseq.editors.document import Document, Names, Occurrence
-from spaseq.editors.fixes import Edit, fixes
+from spaseq.editors.fixes import Edit, declaration, fixes
 from spaseq.editors.folding import folds, outline
 from spaseq.editors.formatting import formatted, hindrances
 from spaseq.editors.hover import hover
@@ -189,7 +189,16 @@ class Answers:
             sort_text=f"{place:05}",
             filter_text=found.label,
             text_edit=self._edit((found.start, found.end, found.label)),
+            additional_text_edits=[self._edit(edit) for edit in self._declarations(found)] or None,
         )
+
+    def _declarations(self, found: Completion) -> list[Edit]:
+        """The declaration of a prefix that a completion brings into the query."""
+        prefix = found.label.partition(":")[0]
+        if found.sort is not Sort.PREFIX or prefix in self.document.namespace.prefixes:
+            return []
+        edit = declaration(self.document, prefix)
+        return [] if found.start <= edit[0] <= found.end else [edit]
 
     def _occurrence(self, position: lsp.Position) -> Occurrence | None:
         return self.document.occurrence_at(self._offset(position))

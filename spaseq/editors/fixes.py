@@ -75,12 +75,19 @@ def _guessed(document: Document, problem: Problem, start: int, end: int) -> Iter
 
 
 def _declare_prefix(document: Document, problem: Problem, start: int, end: int) -> Iterator[Fix]:
-    prefix = document.text[start:end].partition(":")[0]
+    edit = declaration(document, document.text[start:end].partition(":")[0])
+    yield Fix(f"declare {edit[2].strip()}", (edit,))
+
+
+def declaration(document: Document, prefix: str) -> Edit:
+    """The change that declares a prefix, after the declarations that there are."""
     iri = PREFIXES.get(prefix, f"{_EXAMPLE}{prefix}{'#' if prefix else ''}")
     line = f"PREFIX {prefix}: <{iri}>"
-    declared = [clause.iri.span.end for clause in document.all(drafts.Declaration)]
-    place = declared[-1] if declared else document.lexemes[0].span.start
-    yield Fix(f"declare {line}", ((place, place, f"\n{line}" if declared else f"{line}\n"),))
+    if declared := document.all(drafts.Declaration):
+        place = declared[-1].iri.span.end
+        return place, place, f"\n{line}"
+    place = document.lexemes[0].span.start if document.lexemes else 0
+    return place, place, f"{line}\n"
 
 
 def _define(document: Document, problem: Problem, start: int, end: int) -> Iterator[Fix]:

@@ -203,6 +203,16 @@ def test_semantic_tokens_are_the_tokens_of_the_text() -> None:
     assert re.sub(r"[\s(){}.,]", "", "".join(word for word, _, _ in words)) == re.sub(r"[\s(){}.,]", "", text)
 
 
+def test_a_prefix_of_a_well_known_vocabulary_is_declared_where_it_is_completed() -> None:
+    answers = Answers("file:///q", QUERY.replace("?s :d", "?s sos"), "utf-16")
+    line = QUERY[: QUERY.index("?s :d")].count("\n")
+    position = lsp.Position(line, len("  DEFINE GPM D ON S { ?s sos"))
+    found = {item.label: item.additional_text_edits for item in answers.completions(position).items}
+    declaration = lsp.Range(lsp.Position(0, 20), lsp.Position(0, 20))
+    assert found["sosa:"] == [lsp.TextEdit(declaration, "\nPREFIX sosa: <http://www.w3.org/ns/sosa/>")]
+    assert found[":"] is None and found["STRLEN"] is None
+
+
 def test_a_sequence_without_a_normal_form_has_no_contiguity_to_show() -> None:
     text = QUERY.replace("(C & D)?", "((C ; E) & D){2}")
     assert hover(Document(text), at(text, "D)|{2}")) is None

@@ -101,10 +101,18 @@ class Interned:
         self._coded = coded
         self._table: Ids | None = None
         self._whole = False
+        self._full: bool | None = None
 
     def codes(self) -> Ids:
         """See `Coded`."""
         return self._coded.codes()
+
+    @property
+    def full(self) -> bool:
+        """No cell is empty."""
+        if self._full is None:
+            self._full = not bool((self.codes() == NULL).any())
+        return self._full
 
     def ids(self, codes: Ids) -> Ids:
         """The ids of codes, UNBOUND for NULL."""
@@ -160,14 +168,18 @@ class ColumnTerms:
 
     def stated(self) -> Mask | None:
         """See `LazyTerms`."""
+        if self._values.full:
+            return None
         stated: Mask = self._codes() != NULL
         return None if stated.all() else stated
 
     def equal(self, identifier: int) -> Mask:
         """See `LazyTerms`."""
         (found,) = np.nonzero(self._values.all() == identifier)
-        codes = self._codes()
-        return np.zeros(len(codes), dtype=np.bool_) if not len(found) else np.isin(codes, found)
+        equal: Mask = np.zeros(len(self), dtype=np.bool_)
+        for code in found.tolist():  # several values may give one term
+            equal |= self._codes() == code
+        return equal
 
     def between(self, begin: int, end: int) -> ColumnTerms:
         """See `LazyTerms`."""

@@ -23,7 +23,7 @@ class RegularView(BatchView):
     def __init__(self, batch: RegularBatch) -> None:
         super().__init__(batch)
         self.regular = batch
-        self._places: dict[tuple[int, int | None, int | None], Ids] = {}
+        self._masks: dict[tuple[int, int | None, int | None], Mask] = {}
 
     def triples(
         self, predicate: int, subject: int | None = None, object: int | None = None, among: Ids | None = None
@@ -32,35 +32,37 @@ class RegularView(BatchView):
         triple = self.regular.triple(predicate)
         if triple is None:
             return Found(_NONE, lambda _: _NONE, lambda _: _NONE)
-        events = self.places(predicate, subject, object)
+        events = np.flatnonzero(self.having(predicate, subject, object))
         if among is not None:
             events = np.intersect1d(events, among, assume_unique=True)
         return Found(events, _of(triple.subjects.ids, events), _of(triple.objects.ids, events))
 
     def count(self, predicate: int, subject: int | None = None, object: int | None = None) -> int:
         """See `BatchView`."""
-        return len(self.places(predicate, subject, object))
+        return int(np.count_nonzero(self.having(predicate, subject, object)))
 
     def distinct(self) -> BatchView:
         """See `BatchView`; no triple is there twice."""
         return self
 
-    def places(self, predicate: int, subject: int | None, object: int | None) -> Ids:
-        """The events with such a triple, ascending; None: any."""
+    def having(self, predicate: int, subject: int | None, object: int | None) -> Mask:
+        """The events with such a triple; None: any."""
         key = (predicate, subject, object)
-        if key not in self._places:
-            triple = self.regular.triple(predicate)
-            self._places[key] = _NONE if triple is None else self._matching(triple, subject, object)
-        return self._places[key]
+        if key not in self._masks:
+            self._masks[key] = self._having(*key)
+        return self._masks[key]
 
-    def _matching(self, triple: RegularTriple, subject: int | None, object: int | None) -> Ids:
+    def _having(self, predicate: int, subject: int | None, object: int | None) -> Mask:
+        triple = self.regular.triple(predicate)
+        found = np.full(len(self), triple is not None)
+        if triple is None:
+            return found
         masks = [triple.stated()]
         masks += [terms.equal(term) for terms, term in ((triple.subjects, subject), (triple.objects, object)) if term]
-        found = np.ones(len(self), dtype=np.bool_)
         for mask in masks:
             if mask is not None:
                 found &= mask
-        return np.flatnonzero(found)
+        return found
 
 
 def star(scans: Sequence[TriplePattern], frames: Frames, nameless: bool) -> Relation | None:
@@ -108,9 +110,7 @@ def _constants_found(scans: Sequence[Scan], triples: Sequence[RegularTriple], fr
     assert isinstance(view, RegularView), view
     some: Mask = np.ones(len(view), dtype=np.bool_) if live is None else live.copy()
     for scan, triple in zip(scans, triples, strict=True):
-        mine = np.zeros(len(view), dtype=np.bool_)
-        mine[view.places(triple.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))] = True
-        some &= mine
+        some &= view.having(triple.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))
     events = np.flatnonzero(some)
     return Relation(len(events), events, {})
 

@@ -22,6 +22,7 @@ FORMATS = {
     "ndjson": "NdjsonSink",
     "csv": "CsvSink",
     "trig": "TrigSink",
+    "nquads": "NquadsSink",
     "jelly": "JellySink",
     "parquet": "ParquetSink",
     "arrow": "ArrowSink",

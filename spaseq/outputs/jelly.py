@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import pyoxigraph as ox
+from collections.abc import Sequence
 
 from spaseq.outputs.destination import Output
 from spaseq.outputs.jelly_frames import JellyFrames
+from spaseq.outputs.row_quads import RowQuads
 from spaseq.outputs.row_table import RowTable, parts_of
 from spaseq.outputs.rows import Row
 from spaseq.outputs.sink import Columns
@@ -20,32 +19,16 @@ class JellySink(TrigSink):
     def __init__(self, output: Output, columns: Columns) -> None:
         super().__init__(output, columns)
         self._frames = JellyFrames()
-        self._written = 0
+        self._quads = RowQuads()
 
     def write(self, rows: Sequence[Row] | RowTable) -> None:
         """Write rows, in this order, piece by piece."""
         for part in parts_of(rows):
             each = part.rows() if isinstance(part, RowTable) else part
-            self._output.write(b"".join(self._frames.frame(self._quads(row)) for row in each))
+            self._output.write(b"".join(self._frames.frame(self._quads.of(self.text([row]))) for row in each))
 
     def close(self) -> None:
         """Close the destination; a second call does nothing."""
         if begin := self._frames.begin():
             self._output.write(begin)
         super().close()
-
-    def _quads(self, row: Row) -> Iterator[ox.Quad]:
-        text = self.text([row])
-        labels: dict[ox.BlankNode, ox.BlankNode] = {}
-        for quad in ox.parse(text.encode(), ox.RdfFormat.TRIG, lenient=True):
-            nodes = [each for each in quad if isinstance(each, ox.BlankNode) and f"_:{each.value}" not in text]
-            for node in nodes:
-                labels.setdefault(node, self._new_label(len(labels), text))
-            yield ox.Quad(*(labels.get(each, each) for each in quad))
-        self._written += 1
-
-    def _new_label(self, number: int, text: str) -> ox.BlankNode:
-        label = f"match{self._written}n{number}"
-        while f"_:{label}" in text:
-            label += "n"
-        return ox.BlankNode(label)

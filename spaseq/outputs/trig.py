@@ -57,8 +57,12 @@ class TrigSink(TextSink):
 def named_graph(name: str, time: int, statements: Sequence[str]) -> str:
     """A named graph with its time right before it."""
     body = "".join(f"  {statement}\n" for statement in statements)
-    graph = to_ntriples(IRI(name))
-    return f"{graph} <{PROV}generatedAtTime> {_date_time(time)} .\n{graph} {{\n{body}}}\n"
+    return f"{time_statement(name, time)}\n{to_ntriples(IRI(name))} {{\n{body}}}\n"
+
+
+def time_statement(name: str, time: int) -> str:
+    """The statement about the name of a graph that gives its time."""
+    return f"{to_ntriples(IRI(name))} <{PROV}generatedAtTime> {_date_time(time)} ."
 
 
 def _properties(row: Row) -> Iterator[str]:

@@ -68,12 +68,15 @@ def written(path: Path, rows: list[Row]) -> bytes:
 def test_rows_are_the_graphs_that_they_are_in_trig(tmp_path: Path) -> None:
     bound = Row("Q1", 10**9, 0, (("v", BlankNode("match1n0")),), (("A", ("urn:e1", "urn:e2")),))
     rows = [ROW, bound, GRAPH_ROW, ROW]
-    trig, jelly = (written(tmp_path / name, rows) for name in ("o.trig", "o.jelly"))
+    trig, jelly, nquads = (written(tmp_path / name, rows) for name in ("o.trig", "o.jelly", "o.nquads"))
     wanted, reports = read(trig, "trig")
     assert reports == []
     for compiled in (False, True):
         events, reports = read(jelly, "jelly", ReadOptions(compiled=compiled))
         assert (plain(events), reports) == (plain(wanted), [])
+    events, reports = read(nquads, "nquads")
+    assert (plain(events), reports) == (plain(wanted), [])
+    assert nquads.count(b"\n") == len(list(ox.parse(trig, ox.RdfFormat.TRIG)))
     assert len(list(parse_jelly_flat(io.BytesIO(jelly)))) == len(list(ox.parse(trig, ox.RdfFormat.TRIG)))
 
 
@@ -104,6 +107,9 @@ def test_a_run_writes_a_stream_that_a_run_reads(tmp_path: Path) -> None:
     run = ["run", tmp_path / "construct.rq", "--stream", f"S1={tmp_path / 'in.nq'}", "--output"]
     assert command(*run, tmp_path / "out.jelly", "--format", "jelly").exit_code == 0
     assert command(*run, tmp_path / "out.trig", "--format", "trig").exit_code == 0
+    assert command(*run, tmp_path / "out.nq", "--format", "nquads").exit_code == 0
     found, reports = read((tmp_path / "out.jelly").read_bytes(), "jelly")
+    assert (plain(found), reports) == (plain(read((tmp_path / "out.trig").read_bytes(), "trig")[0]), [])
+    found, reports = read((tmp_path / "out.nq").read_bytes(), "nquads")
     assert (plain(found), reports) == (plain(read((tmp_path / "out.trig").read_bytes(), "trig")[0]), [])
     assert len(found) > 10

@@ -167,8 +167,10 @@ def test_table_on_a_terminal_cuts_lines_at_its_width(tmp_path: Path, monkeypatch
     assert line == "2026-01-01T00:00:20Z  2026-01-01T00:00:10Z  :H1     25     …"
 
 
-def test_constructed_graphs_are_a_stream_again(tmp_path: Path) -> None:
-    quads = list(pyoxigraph.parse(written("trig", tmp_path / "o", [GRAPH_ROW]).encode(), pyoxigraph.RdfFormat.TRIG))
+@pytest.mark.parametrize("format", ["trig", "nquads"])
+def test_constructed_graphs_are_a_stream_again(tmp_path: Path, format: str) -> None:
+    syntax = {"trig": pyoxigraph.RdfFormat.TRIG, "nquads": pyoxigraph.RdfFormat.N_QUADS}[format]
+    quads = list(pyoxigraph.parse(written(format, tmp_path / "o", [GRAPH_ROW]).encode(), syntax))
     graph = pyoxigraph.NamedNode("urn:g0")
     stamp, *rest = quads
     assert stamp == pyoxigraph.Quad(
@@ -205,9 +207,10 @@ def test_select_rows_become_graphs_about_one_match(tmp_path: Path) -> None:
     ]
 
 
-def test_an_empty_constructed_graph_is_an_event_still(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", ["trig", "nquads"])
+def test_an_empty_constructed_graph_is_an_event_still(tmp_path: Path, format: str) -> None:
     row = Row(query="C", time=T10, start=T10, graph="urn:g0")
-    (stamp,) = pyoxigraph.parse(written("trig", tmp_path / "o", [row]).encode(), pyoxigraph.RdfFormat.TRIG)
+    (stamp,) = pyoxigraph.parse(written(format, tmp_path / "o", [row]).encode(), pyoxigraph.RdfFormat.TRIG)
     assert stamp.subject == pyoxigraph.NamedNode("urn:g0")
 
 
@@ -231,7 +234,7 @@ def test_a_file_that_cannot_be_opened_is_named_before_any_row(tmp_path: Path) ->
 def test_an_unknown_format_lists_the_formats(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown output format 'xml'") as caught:
         open_sink("xml", tmp_path / "o", [])
-    assert caught.value.hint == "formats: table, ndjson, csv, trig, jelly, parquet, arrow"
+    assert caught.value.hint == "formats: table, ndjson, csv, trig, nquads, jelly, parquet, arrow"
     assert not (tmp_path / "o").exists()
 
 

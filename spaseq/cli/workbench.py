@@ -86,7 +86,7 @@ def workbench(arguments: WorkbenchArguments) -> None:
 
 
 class _Given:
-    """What the files of a command line declare, and their events."""
+    """The queries, streams and knowledge bases of a command line, and the events of its files."""
 
     def __init__(self, arguments: WorkbenchArguments) -> None:
         self._arguments = arguments

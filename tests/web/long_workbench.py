@@ -209,6 +209,18 @@ def test_completion_knows_what_the_streams_have_and_a_text_is_formatted(page: Pa
     expect(editor(page)).to_contain_text("DEFINE GPM A ON S {")
 
 
+def test_a_long_file_is_pushed_in_pieces_of_whole_events(page: Page, fresh: Served, tmp_path: Path) -> None:
+    triples = [f'<urn:x{number}> <urn:v> "{"é" * 200}"' for number in range(20)]
+    events = [event(f"urn:e{number}", number, *triples) for number in range(900)]
+    (tmp_path / "long.nq").write_text("".join(events), encoding="utf-8")
+    assert (tmp_path / "long.nq").stat().st_size > 1.5 * (4 << 20)
+    page.goto(f"{fresh.address}/#/streams/s")
+    page.get_by_label("Drop files of events here").set_input_files(tmp_path / "long.nq")
+    expect(page.get_by_text("long.nq: 900 accepted", exact=False)).to_be_visible()
+    expect(page.get_by_text("rejected")).to_have_count(0)
+    expect(page.get_by_role("button", name="900 events")).to_be_visible()
+
+
 def test_graphs_that_are_constructed_are_drawn(page: Page, fresh: Served) -> None:
     fresh.put_query("built", BUILT)
     fresh.push("s", event("urn:e1", 1, f"<http://example.org/x> <urn:v> {integer(7)}"))

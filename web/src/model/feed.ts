@@ -5,6 +5,8 @@ import { type LiveEvent, liveRows } from "../api/events";
 
 const PAGE_ROWS = 200;
 const PAGES_MAX = 60;
+/** Rows that are read in a frame; of more the older ones are fetched when they are looked at. */
+const SHOWN_MAX = 500;
 const AGAIN_MS = 1_000;
 const HIDDEN_MS = 1_000;
 /** Rows that can be scrolled to; older ones are a matter for `GET …/matches`. */
@@ -102,7 +104,7 @@ export class Feed {
 
   /** Keep what has arrived until the next frame. */
   private take(events: LiveEvent[]): void {
-    this.arrived = this.arrived.concat(events);
+    this.arrived = this.arrived.concat(events).slice(-SHOWN_MAX);
     this.newest = Number(events.at(-1)?.id ?? this.newest);
     if (this.scheduled) return;
     this.scheduled = true;
@@ -111,7 +113,7 @@ export class Feed {
   }
 
   private show(): void {
-    const events = this.arrived.slice(-PAGE_ROWS * PAGES_MAX);
+    const events = this.arrived;
     this.arrived = [];
     this.scheduled = false;
     this.keep(events.map((event) => JSON.parse(event.data) as Row));

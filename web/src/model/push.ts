@@ -1,6 +1,7 @@
 import type { Pushed } from "../api/answers";
 import { ask, askJson } from "../api/client";
 import type { Operations } from "../api/operations";
+import { pieces } from "./pieces";
 
 type Media = keyof Operations["POST /v1/streams/{name}"]["body"];
 
@@ -25,13 +26,13 @@ export async function pushFile(stream: string, file: File): Promise<string> {
   const zipped = words.at(-1) === "gz";
   const media = MEDIA[words.at(zipped ? -2 : -1) ?? ""];
   if (media === undefined) throw new Error(`${file.name}: its suffix is none of ${SUFFIXES.join(" ")}`);
-  return `${file.name}: ${await push(stream, media, file, zipped ? { "Content-Encoding": "gzip" } : {})}`;
-}
-
-/** Push a body of events. */
-export async function push(stream: string, media: Media, value: string | Blob, headers = {}): Promise<string> {
-  const body = { media, value };
-  return inWords(await askJson("POST /v1/streams/{name}", { path: { name: stream }, body, headers }));
+  const headers = zipped ? { "Content-Encoding": "gzip" } : {};
+  const found: Pushed[] = [];
+  for await (const value of media === "application/n-quads" && !zipped ? pieces(file) : [file]) {
+    const body = { media, value };
+    found.push(await askJson("POST /v1/streams/{name}", { path: { name: stream }, body, headers }));
+  }
+  return `${file.name}: ${inWords(found)}`;
 }
 
 /** Promise that nothing earlier will come. */
@@ -40,11 +41,13 @@ export async function advance(stream: string, time: string): Promise<void> {
   await ask("POST /v1/streams/{name}/advance", { path: { name: stream }, body });
 }
 
-function inWords(pushed: Pushed): string {
-  const parts = [`${pushed.accepted.toLocaleString("en")} accepted`];
-  if (pushed.late > 0) parts.push(`${pushed.late} late`);
-  if (pushed.duplicates > 0) parts.push(`${pushed.duplicates} known already`);
-  const [first] = pushed.rejected;
-  if (first) parts.push(`${pushed.rejected.length} rejected, the first: ${first.reason}`);
+function inWords(pushed: readonly Pushed[]): string {
+  const sum = (count: (each: Pushed) => number) => pushed.reduce((total, each) => total + count(each), 0);
+  const [late, known, rejected] = [sum((each) => each.late), sum((each) => each.duplicates), sum((each) => each.rejected.length)];
+  const first = pushed.flatMap((each) => each.rejected)[0];
+  const parts = [`${sum((each) => each.accepted).toLocaleString("en")} accepted`];
+  if (late > 0) parts.push(`${late} late`);
+  if (known > 0) parts.push(`${known} known already`);
+  if (first) parts.push(`${rejected} rejected, the first: ${first.reason}`);
   return parts.join(", ");
 }

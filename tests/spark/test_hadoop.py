@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def view(spark: SparkSession, tmp_path: Path) -> str:
-    """The URL of a view of `tmp_path / "far"`."""
+    """The URL of a view of `tmp_path / "far"`; settings are the same for all tests, so that they share workers."""
     (tmp_path / "far").mkdir()
     settings = spark.sparkContext._jsc.hadoopConfiguration()
     settings.set("fs.viewfs.impl.disable.cache", "true")
-    settings.set("fs.viewfs.mounttable.cluster.link./far", (tmp_path / "far").as_uri())
-    return "viewfs://cluster/far"
+    settings.set("fs.viewfs.mounttable.cluster.link./tests", tmp_path.parent.as_uri())
+    return f"viewfs://cluster/tests/{tmp_path.name}/far"
 
 
 KNOWN = """PREFIX : <http://ex.org/> SELECT ?x ?n ?k WITHIN 60 SECONDS SLIDING PARTITION BY ?x FROM STREAM S1 <http://ex.org/s1>
@@ -138,7 +138,7 @@ def test_a_knowledge_base_elsewhere_is_not_looked_at_again(spark: SparkSession, 
     known = {"urn:kb": Source(f"{view}/kb.nt", refresh_s=5)}
     with pytest.raises(InputError, match=r"kb.nt, the knowledge base <urn:kb>, is copied when a job starts"):
         spaseq.spark.outcomes(spark, parse(KNOWN, "q"), {"S1": frame}, known, shards=1)
-    with pytest.raises(InputError, match=r"there is no file viewfs://cluster/far/none\.nt"):
+    with pytest.raises(InputError, match=rf"there is no file {view}/none\.nt"):
         spaseq.spark.outcomes(spark, parse(KNOWN, "q"), {"S1": frame}, {"urn:kb": f"{view}/none.nt"}, shards=1)
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_written_again_replaces_the_first(spark: SparkSession, tm
     assert json.loads(line)["bindings"]["n"]["value"] == "0"
     (tmp_path / "far" / "out" / "._query.crc").unlink()
     (tmp_path / "far" / "out" / "_query").write_text("another", encoding="utf-8")
-    with pytest.raises(InputError, match=r"viewfs://cluster/far/out has the files of another query \(another\)"):
+    with pytest.raises(InputError, match=rf"{view}/out has the files of another query \(another\)"):
         files(outcomes, 8)
 
 

@@ -190,9 +190,9 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.run import RunArguments, run_options
     from spaseq.cli.submit import SubmitArguments, submit
 
-    kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
     names = ("job", "checkpoint", "shards", "follow", "end_of_stream", "on_data_loss", "idle_timeout_ns", "run_it")
     job = SubmitArguments(*(options.pop(name) for name in (*names, "master")))
+    kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
     submit(RunArguments(queries=queries, kb=kb, options=settings, **options), job)
 
 

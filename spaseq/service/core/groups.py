@@ -75,6 +75,8 @@ class Group:
     waiting     its queries that have found rows which are not stored yet
     failing     queries have failed, which is not stored yet
     checked     the number up to which it is known which queries had failed before a restart
+    asleep_until    the monotonic time before which it does not read, as an endpoint that it waits for is away
+    failures    of the endpoint, one after the other
     """
 
     network: Network
@@ -85,6 +87,8 @@ class Group:
     waiting: dict[Running, None] = field(default_factory=dict)
     failing: bool = False
     checked: int = -1
+    asleep_until: float = 0.0
+    failures: int = 0
 
     def enter(self, running: Running) -> None:
         """Have a query as a member, in place of one of its name."""

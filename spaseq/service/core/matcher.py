@@ -149,7 +149,7 @@ class Matcher:
         """Wait for work and do some of it; False at the end. Calls are made when what was given has been read."""
         with self._changed:
             while not (self._waiting or self._calls or self._looks or self._closed or self.queries.lagging):
-                self._changed.wait()
+                self._changed.wait(self.queries.next_look_s)
             records = self._taken()
             looks, calls = len(self._looks), 0 if self._waiting else len(self._calls)
             if self._closed and not (calls or looks or records):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.operators import Operators
@@ -14,6 +16,50 @@ def apart(operators: Operators, group: Group, some: Sequence[Running]) -> Group:
     for producer in group.upstream(some):
         operators.put_in(other, _shadow(producer), group.network.state_of(producer.reader))
     _move(operators, group, other, some)
+    return other
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The state of some queries of a group, before it reads on: those that may have to wait, and all around them.
+
+    states      by name
+    found       by name, the number of rows that have been found and are not stored yet
+    """
+
+    number: int
+    watermarks: dict[str, int]
+    states: dict[str, list[Any]]
+    found: dict[str, int]
+
+
+def kept_before(operators: Operators, group: Group) -> Kept | None:
+    """The state of the queries of a group that may have to wait for an endpoint; None if none may."""
+    some: dict[str, Running] = {}
+    for running in group.members.values() if operators.patient else ():
+        if not running.error and operators.waits(running.meaning):
+            around = group.downstream(running)
+            some |= {each.name: each for each in (*group.upstream(around), *around) if not each.error}
+    if not some:
+        return None
+    states = {name: group.network.state_of(each.reader) for name, each in some.items()}
+    found = {name: len(each.found) for name, each in some.items()}
+    return Kept(group.number, dict(group.watermarks), states, found)
+
+
+def set_back(operators: Operators, group: Group, name: str, before: Kept) -> Group:
+    """A group of its own with a query and those that read its stream, as they were before the group read on."""
+    other = Group(operators.network(), before.number, watermarks=dict(before.watermarks))
+    some = [each for each in group.downstream(group.members[name]) if each.name in before.states]
+    for producer in group.upstream(some):
+        if producer.name in before.states:
+            operators.put_in(other, _shadow(producer), before.states[producer.name])
+    for running in some:
+        group.network.remove(running.reader, keep_readers=True)
+        del group.members[running.name]
+        del running.found[before.found[running.name] :]
+    for running in some:
+        operators.put_in(other, running, before.states[running.name])
     return other
 
 

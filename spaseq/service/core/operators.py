@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
 from spaseq.outputs.dead_letters import DeadLetter
@@ -15,6 +17,7 @@ from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
 from spaseq.service.core.kernels import Kernels
+from spaseq.service.core.meanings import uses_knowledge
 
 if TYPE_CHECKING:
     from kb.base import Base
@@ -28,7 +31,9 @@ class Operators:
 
     def __init__(self, knowledge: Mapping[str, Source], kernels: Kernels) -> None:
         self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
-        self._setup = Setup(knowledge, RunOptions(), self.dictionary)
+        self._patient: set[str] = set()
+        impatient = {iri: self._impatient(iri, source) for iri, source in knowledge.items()}
+        self._setup = Setup(impatient, RunOptions(), self.dictionary)
         self.over = BatchOver(self._setup.bases)
         self._replaced: list[tuple[int, Base]] = []
 
@@ -43,9 +48,26 @@ class Operators:
 
     def supply(self, iri: str, source: Source, number: int) -> None:
         """Use a knowledge base, as a record says, for queries that are put into a group from now on."""
-        replaced = self._setup.supply(iri, source)
+        self._patient.discard(iri)
+        replaced = self._setup.supply(iri, self._impatient(iri, source))
         if replaced is not None:
             self._replaced.append((number, replaced))
+
+    @property
+    def patient(self) -> bool:
+        """True if some endpoint is to be waited for."""
+        return bool(self._patient)
+
+    def waits(self, meaning: TemporalQuery) -> bool:
+        """True if a query asks an endpoint that is to be waited for when it is away."""
+        return any(uses_knowledge(meaning, iri) for iri in self._patient)
+
+    def _impatient(self, iri: str, source: Source) -> Source:
+        """A knowledge base whose failures are told: those who wait for it are put aside, so that others go on."""
+        if not source.remote or source.failure != "wait":
+            return source
+        self._patient.add(iri)
+        return replace(source, failure="fail")
 
     def close_replaced(self, read: int) -> None:
         """Close the knowledge bases that have been replaced; all groups have read the records up to this one."""

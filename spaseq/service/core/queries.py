@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from kb.source import Source
+from sparql_gpm.background import BackgroundError
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
@@ -17,11 +20,14 @@ from spaseq.service.core.counted import counts_of
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, uses_knowledge
-from spaseq.service.core.moving import apart, caught_up, move_all
+from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
 from spaseq.service.core.operators import Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
 from spaseq.service.core.state import State
 
+ASLEEP_S_MIN, ASLEEP_S_MAX = 0.5, 30.0
+"""Seconds after which an endpoint that was away is asked again, twice as many each time."""
+_logger = logging.getLogger("spaseq.service")
 Past = Callable[[Sequence[TemporalQuery], Group], Iterator[list[Accepted | Advanced]]]
 """The records from which the state of some queries can be rebuilt, up to the last one of the group, in pieces."""
 
@@ -45,7 +51,9 @@ class Queries:
     @property
     def lagging(self) -> list[Group]:
         """The groups that have more to read."""
-        return [group for group in self.aside if not group.pausing and group.number < self.main.number]
+        now = time.monotonic()
+        able = (group for group in self.aside if not group.pausing and group.asleep_until <= now)
+        return [group for group in able if group.number < self.main.number]
 
     @property
     def groups(self) -> list[Group]:
@@ -76,15 +84,41 @@ class Queries:
     # --- events -----------------------------------------------------------------------------------
 
     def read(self, group: Group, records: Sequence[Accepted | Advanced]) -> None:
-        """Let a group read records that bring events and watermarks; a query that fails is stopped."""
+        """Let a group read records that bring events and watermarks.
+
+        A query that fails is stopped; one that waits for an endpoint which is away is set aside, as it was before.
+        """
         if not records:
             return
         self.operators.use_kernels()
+        before = kept_before(self.operators, group)
         with self.operators.over:
             group.read(records, self._on_time)
-        for name, reason in _failures(group).items():
-            group.members[name].error, group.failing = reason, True
+        stopped = group.network.take_stopped()
+        for name, reason in stopped.items():
+            if name not in group.members:
+                continue
+            if before is not None and name in before.states and isinstance(reason, BackgroundError):
+                self._wait(group, name, before)
+            else:
+                group.members[name].error, group.failing = _in_words(reason), True
+        if not stopped:
+            group.failures = 0
         self.main.network.release_terms(beside=[each.network for each in self.aside])
+
+    def _wait(self, group: Group, name: str, before: Kept) -> None:
+        """Let a query, and those that read its stream, wait for an endpoint; all others go on."""
+        other = set_back(self.operators, group, name, before)
+        other.failures = group.failures + 1
+        other.asleep_until = time.monotonic() + min(ASLEEP_S_MAX, ASLEEP_S_MIN * 2 ** min(group.failures, 10))
+        self.aside.append(other)
+        _logger.warning("query %s waits for an endpoint that does not answer", name)
+
+    @property
+    def next_look_s(self) -> float | None:
+        """Seconds until a group that waits for an endpoint is to ask it again; None: none waits."""
+        times = [group.asleep_until for group in self.aside if group.asleep_until and not group.pausing]
+        return max(0.01, min(times) - time.monotonic()) if times else None
 
     def late_letters(self, record: Accepted) -> Iterator[DeadLetter]:
         """The dead letters of the late events of a record."""
@@ -229,9 +263,9 @@ class Queries:
         """Let the queries of a group that may ask a knowledge base go on with the one that was supplied last."""
         for running in list(group.members.values()):
             if uses_knowledge(running.meaning, iri) and not running.error:
-                kept = group.network.state_of(running.reader)
+                state = group.network.state_of(running.reader)
                 group.network.remove(running.reader, keep_readers=True)
-                self.operators.put_in(group, running, kept)
+                self.operators.put_in(group, running, state)
 
     def _group_of(self, name: str) -> Group:
         return next(each for each in self.groups if name in each.members and not each.members[name].shadow)
@@ -239,8 +273,8 @@ class Queries:
 
 def _failures(group: Group) -> dict[str, str]:
     """The reasons of the queries that have been stopped since the last call, by name."""
-    found = {}
-    for name, reason in group.network.take_stopped().items():
-        hint = getattr(reason, "hint", "")
-        found[name] = ": ".join(filter(None, (str(reason) or type(reason).__name__, hint)))
-    return found
+    return {name: _in_words(reason) for name, reason in group.network.take_stopped().items()}
+
+
+def _in_words(reason: Exception) -> str:
+    return ": ".join(filter(None, (str(reason) or type(reason).__name__, getattr(reason, "hint", ""))))

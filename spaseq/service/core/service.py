@@ -339,7 +339,7 @@ class Service:
         self._matcher.recover(saved.state.number + 1)
 
     def _looked(self, look: Callable[[], _T]) -> _T | None:
-        """What the thread that matches sees between two records; None if it is busy for long, or has ended."""
+        """An answer of the thread that matches, between two records; None if it is busy for long, or has ended."""
         if self._matcher.failure is not None:
             return None
         try:

@@ -22,6 +22,10 @@ from sparql_gpm.times import SECOND_NS, format_time
 BATCH_EVENTS, CLIENTS = 500, 4
 START_NS = 1_767_225_600 * SECOND_NS
 NQUADS = {"Content-Type": "application/n-quads"}
+SEVERAL_CLIENTS = "2h"
+"""The lateness that lets batches of several clients pass each other."""
+IDLE_SECONDS = 0.05
+"""Processor time in a second that counts as none."""
 RARE = 1000
 """One event of so many begins a match of PAIRS."""
 PAIRS = """SELECT ?k ?b WITHIN 30 DAYS FROM STREAM S <urn:s>
@@ -94,6 +98,13 @@ class Server:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
+    def wait_until_idle(self) -> None:
+        """Return when it uses no processor: it loads kernels beside its work, for instance."""
+        before = -1.0
+        while self.processor_seconds - before > IDLE_SECONDS:
+            before = self.processor_seconds
+            time.sleep(1)
+
     def client(self) -> httpx2.Client:
         """A client of it."""
         return httpx2.Client(base_url=self.address, trust_env=False, timeout=60)
@@ -101,8 +112,9 @@ class Server:
     def declare(self, queries: dict[str, str]) -> None:
         """Declare the streams and some queries."""
         with self.client() as client:
-            for stream in "st":
-                client.put(f"/v1/streams/{stream}", json={"iri": f"urn:{stream}"}).raise_for_status()
+            for stream, delay in (("s", SEVERAL_CLIENTS), ("t", "0s")):
+                settings = {"iri": f"urn:{stream}", "max_delay": delay}
+                client.put(f"/v1/streams/{stream}", json=settings).raise_for_status()
             for query, text in queries.items():
                 client.put(f"/v1/queries/{query}", json={"text": text}).raise_for_status()
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 SINGLE = 300
 """Requests of which each is measured by itself."""
+WARM_EVENTS = 10_000
+"""Events after which a service has loaded its kernels."""
 QUERIES, READERS, SAMPLES = 1_000, 1_000, 20
 PASSING = PAIRS.replace("30 DAYS", "1 HOUR")
 """PAIRS whose windows pass while events come."""
@@ -94,8 +96,11 @@ def batches(place: Place) -> Figures:
         found = [_rate("bare 202 handler", server, place.events)]
     with service(place.port, place.data()) as server:
         server.declare({"pairs": PAIRS})
-        _rate("", server, min(20_000, place.events), first=place.events)
-        found.append(_rate("spaseq serve, on disk before the answer", server, place.events, 2 * place.events))
+        _rate("", server, WARM_EVENTS, first=place.events)
+        server.wait_until_idle()
+        found.append(
+            _rate("spaseq serve, on disk before the answer", server, place.events, 2 * place.events + WARM_EVENTS)
+        )
     return found
 
 

@@ -85,7 +85,7 @@ def events(rng: random.Random) -> Iterator[Event]:
 
 
 def knowledge() -> str:
-    """Where each house stands, its two neighbours at the location, and who owns it."""
+    """The place of each house, its two neighbours there, and its owner."""
     lines = ["# KB http://smartgrid.org/db", f"@prefix : <{NS}> .", ""]
     for house in range(LOCATIONS * HOUSES_PER_LOCATION):
         location, place = divmod(house, HOUSES_PER_LOCATION)

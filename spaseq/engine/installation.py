@@ -1,4 +1,4 @@
-"""What this installation is made of: packages and their extras, kernels, caches."""
+"""The parts of this installation: packages and their extras, kernels, caches."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _IGNORED = {RDF + "type", VOCABULARY + "query", PROV + "wasDerivedFrom"}
 
 
 def expected_of(document: Document, queries: Sequence[TemporalQuery]) -> tuple[tuple[Expected, ...], set[str]]:
-    """What the test expects, and the names of the graphs that state it. Raises InputError for what no query gives."""
+    """The rows that the test expects, and the graphs that state them. Raises InputError for what no query gives."""
     rows = [_row(document, node, ROWS, queries) for node in document.subjects(ROWS)]
     about = (node for node in document.subjects("") if _is_graph(document, node))
     graphs = [(node, _row(document, node, "", queries)) for node in about]

@@ -24,7 +24,7 @@ from spaseq.testing.files import QueryTest, read_test
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a test.
+    """The result of a test.
 
     rows            of each query of the test, by its name, in output order
     differences     of the queries that are compared

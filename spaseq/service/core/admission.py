@@ -51,13 +51,13 @@ _Said = tuple[dict[str, Any], Future[int] | None]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What 202 says of a body, and the record that has to be on disk before it is said; None: it is."""
+    """The answer of 202 about a body, and the record that has to be on disk before it is said; None: it is."""
 
     said: dict[str, Any]
     future: Future[int] | None
 
     def kept(self) -> dict[str, Any]:
-        """What 202 says, once the record is on disk; Refused if it could not be written."""
+        """The answer of 202, once the record is on disk; Refused if it could not be written."""
         if self.future is not None:
             durable(self.future)
         return self.said

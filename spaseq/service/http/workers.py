@@ -51,7 +51,7 @@ class Workers:
             raise later("the service reads its log: ask again")
 
     async def accepted(self, stream: str, body: bytes, body_format: str, **named: str | None) -> dict[str, Any]:
-        """What 202 says of a body, once its events are on disk.
+        """The answer of 202 about a body, once its events are on disk.
 
         A short one is read here, if no other thread is in the way: its way to a thread and back takes longer.
         """

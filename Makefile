@@ -72,7 +72,7 @@ web: $(TOOLS) web/node_modules  ## the bundle of the workbench from its sources 
 	cd web && npm run --silent check && npm run --silent build
 
 test-web: $(TOOLS) web/node_modules  ## the workbench in a real Chromium (Debian: apt-get install chromium): all of its tests
-	$(BIN)/python -m pytest tests/web tests/web/long_workbench.py tests/web/long_accessibility.py $(PYTEST)
+	$(BIN)/python -m pytest tests/web/test_*.py tests/web/long_*.py $(PYTEST)
 
 screenshots: $(TOOLS)  ## the pictures of the workbench in docs/images, from a real Chromium
 	$(BIN)/python -m tests.web.screenshots

@@ -231,6 +231,28 @@ def test_graphs_that_are_constructed_are_drawn(page: Page, fresh: Served) -> Non
     expect(page.locator(".event-graph").first).to_contain_text(":warm")
 
 
+def test_a_part_of_the_timeline_is_shown_by_dragging_and_by_keys(page: Page, fresh: Served) -> None:
+    fresh.put_query("each", EACH)
+    fresh.push("s", "".join(event(f"urn:e{n}", n, f"<urn:x{n}> <urn:v> {integer(n)}") for n in (0, 50)))
+    fresh.advance("s", "2026-01-01T00:01:00Z")
+    page.goto(f"{fresh.address}/#/queries/each")
+    page.get_by_role("row").nth(2).click()
+    period = page.locator(".timeline .faint")
+    expect(period).to_contain_text("2025-12-31 23:59:57.500 … 2026-01-01 00:00:52.500")
+    box = page.get_by_role("img", name="Timeline of match 2").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 60, steps=4)
+    page.mouse.up()
+    expect(period).not_to_contain_text("23:59:57")
+    page.get_by_role("img", name="Timeline of match 2").focus()
+    page.keyboard.press("0")
+    expect(period).to_contain_text("2025-12-31 23:59:57.500 … 2026-01-01 00:00:52.500")
+    page.get_by_role("button", name="Zoom in").click()
+    expect(period).to_contain_text("2026-01-01 00:00:11.250 … 2026-01-01 00:00:38.750")
+
+
 def test_late_events_are_shown_with_their_reason(page: Page, fresh: Served) -> None:
     fresh.push("s", event("urn:e9", 9) + event("urn:e1", 1))
     page.goto(f"{fresh.address}/#/letters")

@@ -159,6 +159,9 @@ def check_furthest(number: int, query: Query, events: Events) -> Counter[str]:
         return Counter()
     assert attempts, number
     best = max(map(reach, partial), default=(0, 0))
+    choices = (node.branches for node in nodes.walk(query.sequence) if isinstance(node, nodes.Choice))
+    if any(len(set(branches)) < len(branches) for branches in choices):
+        return Counter()  # two branches that are one step in the normal form
     if any(isinstance(node, nodes.AnyOrder) for node in nodes.walk(query.sequence)):
         return Counter()  # the runs of a member are not yet joined with those of the others
     assert furthest.reach == best, number

@@ -45,13 +45,17 @@ def watched_variables(program: Program, condition: int) -> Variables:
     iterated = {
         r.variable for r in program.conditions[condition].references if isinstance(r, IterationValue | FoldValue)
     }
-    return _foreign(program, condition) | iterated
+    return (_foreign(program, condition) | iterated).difference(program.partition if program.using >= 0 else ())
 
 
 def _foreign(program: Program, condition: int) -> Variables:
-    """The variables of a condition that its own step does not bind: all of a condition of the match."""
-    spec = program.conditions[condition]
-    return spec.variables() - (program.symbols[spec.symbol].scope if spec.symbol >= 0 else _NOTHING)
+    """The variables of a condition that its own step does not bind: all of a condition of the match.
+
+    Those of a partition by a pattern of its own are bound before the first step, and no step binds them.
+    """
+    spec, given = program.conditions[condition], program.partition if program.using >= 0 else ()
+    own = program.symbols[spec.symbol].scope if spec.symbol >= 0 else _NOTHING
+    return spec.variables().difference(own, given)
 
 
 class Waiting:

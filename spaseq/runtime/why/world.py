@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from automata.plan.program import EVENT, Condition, FoldValue, IterationValue, Program, Window
+from automata.plan.waiting import watched_variables
 from automata.values import UNBOUND
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.conditions import TermConditionEvaluator
@@ -316,10 +317,6 @@ def _world(
     root = places_of(program.expression)
     scopes = {number: symbol.scope for number, symbol in enumerate(program.symbols)}
     foreign = [_foreign(program, condition) for condition in program.conditions]
-    iterates = [
-        frozenset(r.variable for r in condition.references if not isinstance(r, int))
-        for condition in program.conditions
-    ]
     of_match = [number for number, condition in enumerate(program.conditions) if condition.symbol < 0]
     return World(
         compiled,
@@ -334,7 +331,7 @@ def _world(
         negated_places(root),
         repetitions_around(root, scopes),
         foreign,
-        [one | other for one, other in zip(foreign, iterates, strict=True)],
+        [watched_variables(program, condition) for condition, _ in enumerate(program.conditions)],
         [
             tuple(n for n, condition in enumerate(program.conditions) if condition.symbol == symbol)
             for symbol in range(len(program.symbols))
@@ -345,6 +342,6 @@ def _world(
 
 
 def _foreign(program: Program, condition: Condition) -> frozenset[int]:
-    """The variables of a condition that its own step does not bind."""
+    """The variables of a condition that its own step does not bind, nor a partition by a pattern of its own."""
     own = program.symbols[condition.symbol].scope if condition.symbol >= 0 else frozenset()
-    return condition.variables() - own
+    return condition.variables().difference(own, program.partition if program.using >= 0 else ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -208,7 +208,7 @@ def why_row(
     place: tuple[int, int],
     kb: Knowledge | None = None,
     **options: Any,
-) -> Why | None:
+) -> Why | WhyGroup | None:
     """The reasons of a row that was found before; None if the events do not give it.
 
     query   the row's, and those whose streams it reads
@@ -217,11 +217,19 @@ def why_row(
     asked = asked_query(query, row.query)
     job = RecordedJob(query, streams, kb, RunOptions.of({**options, "optimise": False}))
     try:
-        job.run()
+        rows = [each for each in job.run() if each.query == asked.name]
+        if asked.over is not None:
+            same = [n for n, each in enumerate(rows, start=1) if _is_shown_so(each, row)]
+            return replace(_group(job, asked, rows, same[place[1]]), match=place[0]) if len(same) > place[1] else None
         found = _explained(job, asked, row, place[1])
         return None if found is None else Why(asked.name, place[0], row.time, row.start, *found, row.graph)
     finally:
         job.close()
+
+
+def _is_shown_so(row: Row, other: Row) -> bool:
+    """True if two rows of groups have the same period and bindings, or graph."""
+    return (row.time, row.start, row.bindings, row.graph) == (other.time, other.start, other.bindings, other.graph)
 
 
 def _group(job: RecordedJob, query: TemporalQuery, rows: Sequence[Row], number: int) -> WhyGroup:

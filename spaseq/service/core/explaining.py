@@ -17,7 +17,7 @@ from spaseq.errors import RunError
 from spaseq.inputs.given import GivenEvents
 from spaseq.inputs.term_json import term_of_json
 from spaseq.outputs.attempts import WhyNot
-from spaseq.outputs.explanations import Why
+from spaseq.outputs.explanations import Why, WhyGroup
 from spaseq.outputs.rows import Row
 from spaseq.service.core.groups import NEVER_LATE_NS
 from spaseq.service.core.history import Marks
@@ -55,7 +55,7 @@ class Explaining:
         self._state, self._knowledge = state, knowledge
         self._one = Lock()
 
-    def why(self, name: str, number: int) -> Why:
+    def why(self, name: str, number: int) -> Why | WhyGroup:
         """The reasons of a row; Refused (410) if it, or its events, are past retention, (422) if there is none."""
         row, before = self._row(name, number)
         with self._alone():
@@ -187,7 +187,7 @@ def _row_of(line: str) -> Row:
     """The row of a line of NDJSON; the triples of a graph are left out."""
     row = json.loads(line)
     bindings = tuple((name, term_of_json(value)) for name, value in row.get("bindings", {}).items())
-    events = tuple((step, tuple(names)) for step, names in row["events"].items())
+    events = tuple((step, tuple(names)) for step, names in row.get("events", {}).items())
     return Row(row["query"], time_of(row["time"]), time_of(row["start"]), bindings, events, row.get("graph"))
 
 

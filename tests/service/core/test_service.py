@@ -325,6 +325,13 @@ def test_a_replaced_knowledge_base_is_closed_when_no_query_may_ask_it(
     assert closed == [first]
 
 
+def test_a_row_of_over_matches_is_explained_by_its_matches(running: Running) -> None:
+    running.put("count", PAIR.replace("SELECT ?s ?b", "SELECT OVER MATCHES (COUNT(*) AS ?n)"))
+    running.push(event("e1", 0), event("e2", 1, "b"), event("e3", 3000))
+    running.service.settled()
+    assert len(running.service.explaining.why("count", 1).to_dict()["matches"]) == 1
+
+
 def test_ndjson_is_json_ld_where_no_template_makes_events_of_it(running: Running) -> None:
     time = {"@id": PROV, "@type": "http://www.w3.org/2001/XMLSchema#dateTime"}
     context = {"a": "urn:a", "at": time}

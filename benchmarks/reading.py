@@ -16,6 +16,9 @@ TERMS_KEPT_MAX = 400_000
 """As in a run: terms are released when there are so many."""
 
 
+FORMATS = {".nq": "nquads", ".trig": "trig", ".jelly": "jelly"}
+
+
 def read_in_columns(files: Sequence[Path], compiled: bool | None = None, threads: int = 1) -> tuple[int, int]:
     """Read the files one after the other; gives the numbers of events and of quads.
 
@@ -26,7 +29,7 @@ def read_in_columns(files: Sequence[Path], compiled: bool | None = None, threads
     options = ReadOptions(threads=threads, compiled=compiled, bytes_expected=sum(path.stat().st_size for path in files))
     for path in files:
         with open(path, "rb") as stream:
-            for batch in read_events(stream, "nquads", dictionary, options, _refuse):
+            for batch in read_events(stream, FORMATS[path.suffix], dictionary, options, _refuse):
                 events += len(batch)
                 quads += len(batch) + len(batch.subjects)
                 if len(dictionary) > TERMS_KEPT_MAX:

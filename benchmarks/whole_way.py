@@ -1,4 +1,4 @@
-"""The whole way, from N-Quads files to matches in a file: quads per second, and whether memory grows with the stream.
+"""The whole way, from files to matches in a file: quads per second, and whether memory grows with the stream.
 
 Runs `spaseq run` as a process of its own over smart-grid streams of N, 2N and 4N quads, beside each a process that only
 reads the files, and its peers over the first.
@@ -51,20 +51,28 @@ class Run:
     rss_mb_max: float
 
 
-def command(query: Path, folder: Path, output: Path) -> list[str]:
+def write_streams(events: int, seed: int, folder: Path, suffix: str) -> None:
+    """The streams of the example in files with this suffix, and as N-Quads."""
+    write_example(EXAMPLE, events, seed, folder)
+    for stream in STREAM_NAMES.values() if suffix != "nq" else ():
+        convert = ["convert", str(folder / f"{stream}.nq"), "-o", str(folder / f"{stream}.{suffix}")]
+        subprocess.run([sys.executable, "-c", SPASEQ, *convert], check=True)
+
+
+def command(query: Path, folder: Path, output: Path, suffix: str) -> list[str]:
     """The arguments of `spaseq` after the interpreter's own."""
-    streams = [f"--stream={name}={folder / stream}.nq" for name, stream in STREAM_NAMES.items()]
+    streams = [f"--stream={name}={folder / stream}.{suffix}" for name, stream in STREAM_NAMES.items()]
     kb = f"--kb={KB_IRI}={folder / 'kb.ttl'}"
     return ["run", str(query), *streams, kb, "--format=ndjson", f"--output={output}"]
 
 
-def measure(query: Path, folder: Path, events: int, runs: int) -> Run:
+def measure(query: Path, folder: Path, events: int, runs: int, suffix: str = "nq") -> Run:
     """Run the query `runs` times over the streams in the folder."""
     output = folder / "matches.ndjson"
-    files = [str(folder / f"{stream}.nq") for stream in STREAM_NAMES.values()]
+    files = [str(folder / f"{stream}.{suffix}") for stream in STREAM_NAMES.values()]
     whole, reading = [], []
     for _ in range(runs):
-        whole.append(run_process([sys.executable, "-c", SPASEQ, *command(query, folder, output)]))
+        whole.append(run_process([sys.executable, "-c", SPASEQ, *command(query, folder, output, suffix)]))
         reading.append(run_process([sys.executable, str(READING), *files]))
     with open(output, encoding="utf-8") as rows:
         matches = sum(1 for _ in rows)
@@ -80,10 +88,10 @@ def measure(query: Path, folder: Path, events: int, runs: int) -> Run:
     )
 
 
-def profile(query: Path, folder: Path) -> None:
+def profile(query: Path, folder: Path, suffix: str) -> None:
     """Print the 25 functions with the most time of their own."""
     stats = folder / "profile.out"
-    arguments = command(query, folder, folder / "matches.ndjson")
+    arguments = command(query, folder, folder / "matches.ndjson", suffix)
     script = f"import cProfile, sys; sys.argv[1:] = {arguments!r}\ncProfile.run({SPASEQ!r}, {str(stats)!r})"
     subprocess.run([sys.executable, "-c", script], check=True)
     show = f"import pstats; pstats.Stats({str(stats)!r}).sort_stats('tottime').print_stats(25)"
@@ -116,6 +124,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3, metavar="K", help="runs of each size; their median counts [3]")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generator [1]")
     parser.add_argument("--query", default="query.rq", metavar="FILE", help="in examples/smart_grid [query.rq]")
+    parser.add_argument("--suffix", default="nq", choices=["nq", "trig", "jelly"], help="of the streams' files [nq]")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
     parser.add_argument("--profile", action="store_true", help="profile one run of N quads instead")
     return parser.parse_args()
@@ -129,14 +138,14 @@ def main() -> None:
     runs: list[Run] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write_example(EXAMPLE, events, options.seed, folder)
+        write_streams(events, options.seed, folder, options.suffix)
         if options.profile:
-            profile(query, folder)
+            profile(query, folder, options.suffix)
             return
         peers = measure_peers([folder / f"{stream}.nq" for stream in STREAM_NAMES.values()])
         for count in (events, 2 * events, 4 * events):
-            write_example(EXAMPLE, count, options.seed, folder)
-            runs.append(measure(query, folder, count, options.runs))
+            write_streams(count, options.seed, folder, options.suffix)
+            runs.append(measure(query, folder, count, options.runs, options.suffix))
     report(tables(runs, peers), {"runs": runs, "peers": peers}, options.json)
 
 

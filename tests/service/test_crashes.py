@@ -1,4 +1,4 @@
-"""A service that is killed a few times loses nothing, and repeats nothing."""
+"""A service that is killed ten times loses nothing, and repeats nothing."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pathlib import Path
 from tests.service.crashes import crash
 
 
-def test_kills_do_not_show(tmp_path: Path) -> None:
-    assert crash(tmp_path, 4, 1).startswith("4 kills, ")
+def test_ten_kills_do_not_show(tmp_path: Path) -> None:
+    assert crash(tmp_path, 10, 1).startswith("10 kills, ")

@@ -41,7 +41,7 @@ def archive(path: Path) -> Path:
 
 
 def python(folder: Path, *, whole: bool) -> Path:
-    """The Python of a new virtual environment with the dependencies, and, if it is whole, SPAseq and its kernels."""
+    """The Python of a new virtual environment with the dependencies, and, if it is whole, SPAseq with its kernels."""
     venv.create(folder, symlinks=True)
     (site,) = (folder / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(f"{DEPENDENCIES}\n", encoding="utf-8")
@@ -50,7 +50,8 @@ def python(folder: Path, *, whole: bool) -> Path:
             (site / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / file, site / file)
         kernels = ROOT / "arrays" / "__pycache__"
-        shutil.copytree(kernels, site / "arrays" / "__pycache__", dirs_exist_ok=True)
+        if kernels.is_dir():  # else it compiles them, where a clean checkout has not yet
+            shutil.copytree(kernels, site / "arrays" / "__pycache__", dirs_exist_ok=True)
     return folder / "bin" / "python"
 
 

@@ -113,7 +113,7 @@ def test_live_rows_begin_now_or_behind_a_number_without_gap_or_repeat(server: Ru
         assert all(row["n"] == int(number) for number, row in found)
     assert server.client.get(ROWS, headers=LIVE | {"Last-Event-ID": "x"}).status_code == 422
     waited(lambda: server.state.broadcasts.readers == 0)
-    assert server.core._told["q"] == []
+    waited(lambda: server.core._told["q"] == [])
 
 
 def test_rows_that_come_while_others_are_sent_reach_all_readers(server: RunningServer) -> None:

@@ -17,13 +17,16 @@ SECTION = re.compile(
     r"```console\n\$ spaseq (?P<command>[^\n]*)\n(?P<answer>.*?)```",
     re.DOTALL | re.MULTILINE,
 )
+IN_A_SERVICE = "waiting"
+"""The cause that only a service has: tests/service/http/test_explaining.py."""
 EXAMPLES = [match.groupdict() for match in SECTION.finditer(PAGE)]
 
 
 def test_every_cause_of_the_table_has_an_example() -> None:
     rows = re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)
     named = [cause for row in rows for cause in re.findall(r"`([\w-]+)`", row)]
-    assert sorted(named) == sorted(example["cause"] for example in EXAMPLES)
+    assert sorted(named) == sorted([*(example["cause"] for example in EXAMPLES), IN_A_SERVICE])
+    assert f"## {IN_A_SERVICE}\n" in PAGE
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example["cause"] for example in EXAMPLES])

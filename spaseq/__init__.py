@@ -63,3 +63,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(home), name)
     raise AttributeError(f"module 'spaseq' has no attribute '{name}'")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext spaseq`: the magic and the displays of `spaseq.notebook`."""
+    import_module("spaseq.notebook").load_ipython_extension(shell)

@@ -19,6 +19,38 @@ _RATE_WINDOW_S = 2.0
 """The time over which events per second are counted."""
 
 
+class Meter:
+    """The counters of a run in words, at most _REFRESHES_PER_SECOND_MAX times a second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._drawn = self._started
+        self._mark = (self._started, 0)
+        self._rate = 0.0
+
+    def line(self, statistics: Statistics) -> str | None:
+        """The counters with the current rate; None if the line before is too young to be replaced."""
+        now = self._clock()
+        if now - self._drawn < 1 / _REFRESHES_PER_SECOND_MAX:
+            return None
+        self._drawn = now
+        self._measure(now, statistics.events)
+        return _line(statistics, self._rate)
+
+    def summary(self, statistics: Statistics) -> str:
+        """The counters and the time of the whole run."""
+        seconds = max(self._clock() - self._started, 1e-9)
+        return f"{_line(statistics, statistics.events / seconds)} · {format_duration(round(seconds * 1e9))}"
+
+    def _measure(self, now: float, events: int) -> None:
+        since, before = self._mark
+        if now > since:
+            self._rate = (events - before) / (now - since)
+        if now - since >= _RATE_WINDOW_S:
+            self._mark = (now, events)
+
+
 class Progress:
     """Events, events per second, matches and lag on a terminal; nothing elsewhere.
 
@@ -27,23 +59,19 @@ class Progress:
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
-        self._clock = clock
         self._shown = console.is_terminal
         self._visible = False
-        self._started = clock()
-        self._drawn = self._started
-        self._mark = (self._started, 0)
-        self._rate = 0.0
+        self._meter = Meter(clock)
 
     def update(self, statistics: Statistics) -> None:
         """Draw the line, at most _REFRESHES_PER_SECOND_MAX times a second."""
-        now = self._clock()
-        if not self._shown or self._console.is_dumb_terminal or now - self._drawn < 1 / _REFRESHES_PER_SECOND_MAX:
+        if not self._shown or self._console.is_dumb_terminal:
             return
-        self._drawn = now
-        self._measure(now, statistics.events)
+        text = self._meter.line(statistics)
+        if text is None:
+            return
         self.clear()
-        line = Text(self._line(statistics, self._rate), no_wrap=True, overflow="ellipsis")
+        line = Text(text, no_wrap=True, overflow="ellipsis")
         line.truncate(max(1, self._console.width - 1), overflow="ellipsis")
         self._console.print(line, end="", highlight=False)
         self._visible = True
@@ -58,26 +86,18 @@ class Progress:
         """Erase the line and print the summary of the whole run."""
         self.clear()
         if self._shown:
-            seconds = max(self._clock() - self._started, 1e-9)
-            summary = self._line(statistics, statistics.events / seconds)
-            self._console.print(f"{summary} · {format_duration(round(seconds * 1e9))}", highlight=False)
+            self._console.print(self._meter.summary(statistics), highlight=False)
 
-    def _measure(self, now: float, events: int) -> None:
-        since, before = self._mark
-        if now > since:
-            self._rate = (events - before) / (now - since)
-        if now - since >= _RATE_WINDOW_S:
-            self._mark = (now, events)
 
-    def _line(self, statistics: Statistics, rate: float) -> str:
-        matches = "match" if statistics.matches == 1 else "matches"
-        parts = [
-            f"{statistics.events:,} events",
-            f"{rate:,.0f} events/s",
-            f"{statistics.matches:,} {matches}",
-            f"lag {format_duration(statistics.lag_ns)}",
-        ]
-        return " · ".join(parts)
+def _line(statistics: Statistics, rate: float) -> str:
+    matches = "match" if statistics.matches == 1 else "matches"
+    parts = [
+        f"{statistics.events:,} events",
+        f"{rate:,.0f} events/s",
+        f"{statistics.matches:,} {matches}",
+        f"lag {format_duration(statistics.lag_ns)}",
+    ]
+    return " · ".join(parts)
 
 
 def format_duration(duration_ns: int) -> str:

@@ -72,7 +72,7 @@ def execute(arguments: RunArguments) -> None:
         if options.analyze:
             output = funnel_file(arguments, stack)
             stack.callback(lambda: report_funnels(job.funnels(), output, table=arguments.funnel_table))
-        stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
+        stack.callback(lambda: report_skipped(job.statistics.skipped_rows))
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
         stack.callback(lambda: say_why_nothing(job.zero_rows()))
@@ -179,7 +179,8 @@ def say_why_nothing(lines: Sequence[str]) -> None:
         say("\n".join(lines))
 
 
-def _report_skipped(rows: Mapping[str, int]) -> None:
+def report_skipped(rows: Mapping[str, int]) -> None:
+    """Print how many rows were joined with nothing, for each knowledge base that failed."""
     for iri, count in rows.items():
         counted = "row was" if count == 1 else "rows were"
         say_warning(f"{count:,} {counted} joined with nothing: <{iri}> failed", "--kb-failure wait loses nothing")

@@ -50,13 +50,14 @@ class Result(Iterator[Row]):
         The columns are those of `--format arrow`: `time`, `start`, a dictionary of N-Triples texts for each variable,
         and `events`. Raises InputError if rows have been drawn, or without the package pyarrow.
         """
-        arrow = with_package("pyarrow", "to_arrow")
-        batches = with_package("spaseq.outputs.row_batches", "to_arrow").RowBatches
-        made = batches(columns_of(self._queries))
+        with_package("pyarrow", "to_arrow")
+        table_of = with_package("spaseq.outputs.row_batches", "to_arrow").arrow_table
         self._begin()
         with closing(self._job) as job:
-            found = [made.batch(part) for rows in job.rows() for part in parts_of(rows)]
-        return arrow.Table.from_batches(found, made.schema).unify_dictionaries()
+            table: pyarrow.Table = table_of(
+                columns_of(self._queries), (part for rows in job.rows() for part in parts_of(rows))
+            )
+        return table
 
     def to_polars(self) -> polars.DataFrame:
         """`to_arrow` as a DataFrame of polars; raises InputError without polars, too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -75,6 +75,12 @@ class RowBatches:
                 for name, column in self._variables.items()
             },
         }
+
+
+def arrow_table(columns: Columns, parts: Iterable[Sequence[Row] | RowTable]) -> pa.Table:
+    """All rows as one table; a part is read before the next one is asked for."""
+    made = RowBatches(columns)
+    return pa.Table.from_batches([made.batch(part) for part in parts], made.schema).unify_dictionaries()
 
 
 def _term_column(values: Sequence[Term | None]) -> Any:

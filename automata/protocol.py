@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from automata.plan.semi_join import SemiJoinFilter
 from automata.slices.events import Events, Gap, SymbolSolutions
-from automata.values import Ids, Match
+from automata.values import Ids, Match, PartialMatch
 
 ALWAYS_DUE = -(2**63)
 """A time before all: the evaluator must see every event and every watermark."""
@@ -124,4 +124,10 @@ class StateCounter(Evaluator, Protocol):
 
         One more number follows: the matches that wait to be reported. None: they are not kept by position. No event
         before `time` is to come.
+        """
+
+    def waiting(self, position: int, limit: int, time: int) -> Sequence[PartialMatch] | None:
+        """Some of those that `standing` counts at a position, those with the newest events first, `limit` at most.
+
+        The position after the last is that of the matches that wait to be reported. None: they are not kept one by one.
         """

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeGuard, TypeVar
 
 from arrays.columns import NONE, UNBOUND, Ids, Mask
 
-__all__ = ["NONE", "UNBOUND", "Ids", "Mask", "Match", "implements"]
+__all__ = ["NONE", "UNBOUND", "Ids", "Mask", "Match", "PartialMatch", "implements"]
 
 _Protocol = TypeVar("_Protocol")
 _IMPLEMENTS: dict[tuple[type, object], bool] = {}
@@ -42,3 +42,15 @@ class Match(NamedTuple):
     time: int
     partition: int
     decided: int | None = None
+
+
+class PartialMatch(NamedTuple):
+    """A partial match that waits at a position; of one inside ALL( ) what its own member has taken.
+
+    entries, registers   as of a Match; registers as seen from its place
+    until                the last time at which an event may extend or remove it; None: no time tells
+    """
+
+    entries: tuple[tuple[int, int, int], ...]
+    registers: tuple[int, ...]
+    until: int | None

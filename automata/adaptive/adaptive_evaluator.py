@@ -27,7 +27,7 @@ from automata.plan.refusals import Refusal, first_refusal
 from automata.plan.semi_join import SemiJoinFilter
 from automata.protocol import EdgeCounter, InPieces, Restorable, RowEvaluator, SemiJoinSource, StateCounter
 from automata.slices.events import Events, Gap, SymbolSolutions
-from automata.values import Ids, Match, implements
+from automata.values import Ids, Match, PartialMatch, implements
 
 _SWITCHES_MAX = 100
 """Switches remembered; of more, the last."""
@@ -122,6 +122,11 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
     def standing(self, time: int) -> Sequence[int] | None:
         """Those of the current evaluator."""
         return self._evaluator.standing(time) if implements(self._evaluator, StateCounter) else None
+
+    def waiting(self, position: int, limit: int, time: int) -> Sequence[PartialMatch] | None:
+        """Those of the current evaluator."""
+        evaluator = self._evaluator
+        return evaluator.waiting(position, limit, time) if implements(evaluator, StateCounter) else None
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         """Those of the current evaluator; a shadowing evaluator finds nothing else."""

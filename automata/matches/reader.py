@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,14 @@ def read_matches(chains: ChainStore, rows: Ids) -> MatchTable:
     sizes = np.bincount(which, minlength=len(rows))
     facts = runs.table[rows[:, np.newaxis], _FACTS]
     return MatchTable(facts, runs.registers(rows), _outputs(chains, rows), entries, np.cumsum(sizes))
+
+
+def read_entries(runs: Runs, rows: Ids) -> list[tuple[tuple[int, int, int], ...]]:
+    """The steps of each run, as `Match.entries`."""
+    which, entries = _entries(runs, rows)
+    ends = np.cumsum(np.bincount(which, minlength=len(rows))).tolist()
+    found = [(symbol, position, solution) for symbol, position, solution in entries.tolist()]
+    return [tuple(found[begin:end]) for begin, end in pairwise([0, *ends])]
 
 
 def _outputs(chains: ChainStore, rows: Ids) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sparql_gpm.algebra.stages import Kind, Stage
 from sparql_gpm.pattern import BGP, EMPTY, Extend, Filter, Join, LeftJoin, Minus, PathTriple, Pattern, Triple
@@ -63,7 +64,7 @@ def solving(gpm: Gpm, events: Events, named: Mapping[str, Triples]) -> list[Solv
 class _Taking(Search):
     """Notes each partial match when its last step is taken: the steps on both sides of the edge, and what it is."""
 
-    taken: set[tuple[str, str, object]] = field(default_factory=set)
+    taken: set[tuple[str, str, tuple[Any, ...]]] = field(default_factory=set)
 
     def walk(self, node: Node, run: Run, path: Path, ahead: Before, then: Then) -> Iterator[Run]:
         def noted(longer: Run) -> Iterator[Run]:
@@ -77,11 +78,21 @@ class _Taking(Search):
 
 def edges_taken(world: World) -> Counter[tuple[str, str]]:
     """The partial matches of one partition by their last two steps, each counted once however it is reached."""
+    return Counter((before, last) for before, last, _ in _taken(world))
+
+
+def partial_matches(world: World) -> set[tuple[tuple[str, str], ...]]:
+    """The steps and graph names of the events of every partial match of one partition, sorted."""
+    names = {event.position: event.name for event in world.events}
+    return {tuple(sorted((step, names[at]) for step, at, *_ in entries)) for _, _, entries in _taken(world)}
+
+
+def _taken(world: World) -> set[tuple[str, str, tuple[Any, ...]]]:
     search = _Taking(world, world.frame.holds)
     owed = frozenset((MATCH, which) for which, _ in enumerate(world.waiting))
     for _ in search.matches(world.root, Run((), owed=owed), ()):
         pass
-    return Counter((before, last) for before, last, _ in search.taken)
+    return search.taken
 
 
 def _last_step(run: Run) -> str:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automata.plan.products import product_positions
+from automata.plan.pruning import is_gapless, pruning_of, skips_later_starts
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import IRI, RDF, BlankNode
 from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
@@ -19,22 +21,30 @@ from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
-from spaseq.runtime.stages.run_counts import RunCounts
+from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 from tests.drawn import drawn
 from tests.driving import as_batch
 from tests.reference import funnel as literal
 from tests.reference.stream import merge
-from tests.reference.whole import matches
+from tests.reference.whole import Match, matches
 from tests.reference.world import partitions, whole_world
 from tests.strategies import batches, cuts, interleaved, queries, streams
-from tests.strategies_stream import Arrived
+from tests.strategies_stream import SECOND, Arrived
 
+CHAIN = """SELECT ?k WITHIN 100 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+WHERE { SEQ(A : B : C) DEFINE GPM A ON S1 { ?k a <urn:A> } DEFINE GPM B ON S1 { ?k a <urn:B> }
+  DEFINE GPM C ON S1 { ?k a <urn:C> } }"""
 END = 2_000_000_000_000_000_000
 """A time after all events that are drawn."""
 
 
 def run_counts(query: Query, pieces: Sequence[Sequence[Arrived]], moved: int | None, time: int) -> RunCounts | None:
     """The counts once no event before `time` is to come, the state having been moved to another network on the way."""
+    return reading(query, pieces, moved, time).run_counts(time)
+
+
+def reading(query: Query, pieces: Sequence[Sequence[Arrived]], moved: int | None, time: int) -> Reader:
+    """The query once no event before `time` is to come, likewise."""
     dictionary = Dictionary()
     setup = Setup({}, RunOptions(compiled=False, evaluator="nfa"), dictionary)
 
@@ -54,7 +64,7 @@ def run_counts(query: Query, pieces: Sequence[Sequence[Arrived]], moved: int | N
                 running.push(iri, as_batch(some, dictionary))
     for stream in query.streams:
         running.advance(stream.iri, time)
-    return reader.run_counts(time)
+    return reader
 
 
 @settings(max_examples=drawn(25))
@@ -100,3 +110,98 @@ def test_partial_matches_stand_at_the_same_states_in_lists_and_in_columns(data: 
     assert alone.standing == together.standing
     if time == END and not together.plan.program.window.in_events and together.standing is not None:
         assert not any(together.standing)
+
+
+@settings(max_examples=drawn(40))
+@given(st.data())
+def test_partial_matches_that_wait_are_those_of_the_reference_and_none_that_goes_on_is_missing(
+    data: st.DataObject,
+) -> None:
+    query = parse(data.draw(queries()), "q")
+    arrivals = data.draw(streams())
+    arrivals = {stream.name: arrivals[stream.name] for stream in query.streams}
+    arrived = interleaved(arrivals)
+    if not arrived:
+        return
+    now = data.draw(st.sampled_from([event[1] for event in arrived]))
+    before = [event for event in arrived if event[1] <= now]
+    pieces = data.draw(st.sampled_from([[before], [[event] for event in before]]))
+    reader = reading(query, pieces, data.draw(st.none() | st.just(0)), now + 1)
+    waiting = waiting_by_state(reader, now + 1)
+    if waiting is None or reader.run_counts(now + 1).plan.unordered:  # type: ignore[union-attr]
+        return  # a run inside ALL( ) has the events of its own member alone
+    found = [run for runs in waiting for run in runs]
+    worlds = list(partitions(whole_world(query, merge(arrivals), {})))
+    known = set[tuple[tuple[str, str], ...]]().union(*(literal.partial_matches(world) for world in worlds))
+    assert {taken(run) for run in found} <= known
+    if not chooses(query):
+        for match in (match for world in worlds for match in matches(world)):
+            assert any(waits_for(run, match, now) for run in found) or not is_open(match, now), match
+
+
+def test_events_that_stand_for_partial_matches_are_listed_where_each_is_one() -> None:
+    query = parse(CHAIN, "q")
+    arrived = [
+        (
+            "S1",
+            SECOND * number,
+            f"urn:e{number}",
+            frozenset({(IRI(f"urn:{key}"), IRI(RDF + "type"), IRI(f"urn:{kind}"))}),
+        )
+        for number, (key, kind) in enumerate(40 * [("a", "A"), ("b", "A"), ("a", "B")])
+    ]
+    now = 120 * SECOND
+    together = reading(query, [arrived], None, now)
+    alone = reading(query, [[event] for event in arrived], None, now)
+    first = together.waiting(1, 3, now)
+    assert first is not None and first == alone.waiting(1, 3, now)
+    assert [(taken(run), run.bindings, run.until) for run in first] == [
+        ((("A", f"urn:e{number}"),), (("k", IRI(f"urn:{key}")),), (number + 100) * SECOND)
+        for number, key in ((118, "b"), (117, "a"), (115, "b"))
+    ]
+    assert together.waiting(2, 10, now) is None
+    second = alone.waiting(2, 1, now)
+    assert second is not None and [run.events for run in second] == [(("A", ("urn:e117",)), ("B", ("urn:e119",)))]
+
+
+def waiting_by_state(reader: Reader, time: int) -> list[list[WaitingRun]] | None:
+    """By position the partial matches of the query, as many as are counted there, newest first; None: not kept so."""
+    counts = reader.run_counts(time)
+    if counts is None or counts.standing is None:
+        return None
+    found = [reader.waiting(state, 1_000_000, time) for state in range(len(counts.standing))]
+    listed = [runs for runs in found if runs is not None]
+    if len(listed) < len(found):
+        return None
+    assert list(map(len, listed)) == list(counts.standing)
+    for state, runs in enumerate(listed):
+        assert reader.waiting(state, 2, time) == runs[:2]
+        assert all(run.until is None or run.until >= time for run in runs)
+    return listed
+
+
+def chooses(query: Query) -> bool:
+    """True if partial matches of matches are left out, because other matches are chosen."""
+    plan = compile_program(build(query)).plan
+    return bool(pruning_of(plan) or is_gapless(plan) or plan.possessive or skips_later_starts(plan))
+
+
+def taken(run: WaitingRun) -> tuple[tuple[str, str], ...]:
+    """The steps and the graph names of its events, sorted."""
+    return tuple(sorted((step, name) for step, names in run.events for name in names))
+
+
+def is_open(match: Match, now: int) -> bool:
+    """True if some events of a match have come by now, and others have not."""
+    return len({entry.event.time <= now for entry in match.entries}) == 2
+
+
+def waits_for(run: WaitingRun, match: Match, now: int) -> bool:
+    """True if a partial match is what has come of the match by now, with its values and in time for its next event."""
+    come = [entry for entry in match.entries if entry.event.time <= now]
+    ahead = min((entry.event.time for entry in match.entries if entry.event.time > now), default=now)
+    bound = {name for entry in come for name, _ in entry.solution}
+    values = {(name, value) for entry in come for name, value in entry.solution}
+    same = taken(run) == tuple(sorted((entry.step, entry.event.name) for entry in come))
+    own = {(name, term) for name, term in run.bindings if name in bound and not isinstance(term, BlankNode)}
+    return same and own <= values and (run.until is None or ahead <= run.until)

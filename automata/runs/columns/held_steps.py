@@ -13,16 +13,18 @@ import numpy as np
 
 from arrays.columns import hash_columns
 from automata.chains.store import ChainStore
+from automata.chains.table import ROOT
 from automata.matches.match_stage import PartialMatches
 from automata.plan.automaton import START
 from automata.plan.plan import PlannedEdge
 from automata.plan.products import product_positions
 from automata.runs.columns.expiry import Bounds
+from automata.runs.columns.waiting import lasts_of
 from automata.slices.step_buffer import LOW, PARTITION, RANK, TIME, WINDOW, Buffer
 from automata.slices.step_index import step_index
 from automata.slices.step_table import StepTable
 from automata.slices.timeline import deadline, earlier
-from automata.values import Ids
+from automata.values import UNBOUND, Ids, PartialMatch
 
 _GROWTH = 1.125
 """Buffers have room for an eighth more: most of their memory holds events of the window."""
@@ -59,6 +61,24 @@ class HeldSteps(PartialMatches):
     def sizes(self) -> dict[int, int]:
         """The number of events by position."""
         return {position: len(buffer) for position, buffer in self._buffers.items()}
+
+    def newest(self, position: int, limit: int) -> list[PartialMatch] | None:
+        """The newest runs at a position that are events kept here; None: more than one run may come to an event."""
+        buffer = self._buffers.get(position)
+        if buffer is None or not len(buffer):
+            return []
+        if not all(edge.begins for edge in self._plan.edges if edge.target == position):
+            return None
+        table = buffer.table(np.arange(max(buffer.first, buffer.end - limit), buffer.end, dtype=np.int64))
+        registers = np.repeat(self._chains.runs.registers(np.array([ROOT])), len(table), axis=0)
+        for variable, values in table.values.items():
+            registers[:, variable] = np.where(values != UNBOUND, values, registers[:, variable])
+        taken = np.column_stack((np.full(len(table), table.parts[0].symbol), table.low, table.parts[0].numbers))
+        lasts = lasts_of(self._window, table.times, table.rank_low, table.windows)
+        return [
+            PartialMatch(((symbol, event, solution),), tuple(values), last)
+            for (symbol, event, solution), values, last in zip(taken.tolist(), registers.tolist(), lasts, strict=True)
+        ]
 
     @property
     def deep(self) -> int:

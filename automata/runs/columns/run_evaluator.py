@@ -11,6 +11,7 @@ import numpy as np
 from arrays.columns import distinct
 from automata.chains import columns as col
 from automata.matches.match_stage import FOREVER, StagedEvaluator
+from automata.plan.automaton import START
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.plan.pruning import is_gapless, skips_later_starts
@@ -20,10 +21,11 @@ from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.held_steps import HeldSteps, RunsAndHeldSteps
 from automata.runs.columns.negated_groups import NegatedGroups
+from automata.runs.columns.waiting import newest_of, waiting_matches, waiting_runs
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
-from automata.values import UNBOUND, Ids, Match
+from automata.values import UNBOUND, Ids, Match, PartialMatch
 
 _RUNS_MIN, _RUNS_PER_EVENT = 1024, 4
 """With so many runs, or so many for each event to match, their values are not looked through: it costs more than it
@@ -63,10 +65,19 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         return None if dropped else self._runs.edges_taken()
 
     def standing(self, time: int) -> Sequence[int] | None:
-        self._runs.expire(expired(self._window, time, self.timeline))
+        self._drop_passed(time)
         held = {} if self.held is None else self.held.sizes
         kept = [len(active) + held.get(position, 0) for position, active in enumerate(self.chains.active)]
         return [0, *kept[1:], len(self.reporter.pending)]
+
+    def waiting(self, position: int, limit: int, time: int) -> Sequence[PartialMatch] | None:
+        self._drop_passed(time)
+        if position == len(self.plan.positions):
+            return waiting_matches(self.chains, self.reporter.pending, limit)
+        kept = [] if self.held is None else self.held.newest(position, limit)
+        if kept is None or position == START:
+            return None if kept is None else []
+        return newest_of([*waiting_runs(self.chains, position, limit), *kept], limit)
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         runs = sum(map(len, self.chains.active)) + (0 if self.held is None else len(self.held))
@@ -139,6 +150,10 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
 
     def live_ids(self) -> list[Ids]:
         return [*super().live_ids(), *([] if self.held is None else self.held.live_ids())]
+
+    def _drop_passed(self, time: int) -> None:
+        """Drops what no event at or after a time may extend; no event before it is to come."""
+        self._runs.expire(expired(self._window, time, self.timeline))
 
     def _in_groups(self, tables: Mapping[int, StepTable]) -> Iterator[Match]:
         """The matches that can be reported after each few events, when later starts of an episode are dropped."""

@@ -120,13 +120,6 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
         self._to_columns()
         return super().finish()
 
-    def standing(self, time: int) -> Sequence[int] | None:
-        """As of columns, which lists are brought in line with."""
-        if not self._in_lists:
-            return super().standing(time)
-        self._look(time)
-        return [0, *map(len, self.chains.active[1:]), len(self.reporter.pending)]
-
     @property
     def runs(self) -> int:
         return self._rows.runs if self._in_lists else super().runs
@@ -150,6 +143,13 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
     def snapshot(self) -> dict[str, Any]:
         self._to_columns()
         return super().snapshot()
+
+    def _drop_passed(self, time: int) -> None:
+        """As of columns, which lists are brought in line with."""
+        if self._in_lists:
+            self._look(time)
+        else:
+            super()._drop_passed(time)
 
     def _look(self, time: int) -> None:
         """Drop what windows have left behind."""

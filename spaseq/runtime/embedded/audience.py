@@ -27,7 +27,7 @@ from spaseq.runtime.embedded.touched_index import TouchedIndex
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage
-from spaseq.runtime.stages.run_counts import RunCounts
+from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 
 _STALE_MIN = 64
 """Entries that may be out of date, beside as many as are not."""
@@ -129,6 +129,12 @@ class Reader:
         if self.dormant is not None:
             return RunCounts.none_yet(self.dormant.plan.compiled.plan)
         return None if self.operator is None else self.operator.run_counts(time)
+
+    def waiting(self, state: int, limit: int, time: int) -> list[WaitingRun] | None:
+        """As `SequenceStage.waiting`; None also of one that was stopped."""
+        if self.dormant is not None:
+            return []
+        return None if self.operator is None else self.operator.waiting(state, limit, time)
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""

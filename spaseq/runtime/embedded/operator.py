@@ -25,7 +25,7 @@ from spaseq.physical.plan import PhysicalPlan
 from spaseq.runtime.order.reorder import AFTER_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.propagated import PropagatedMatches
-from spaseq.runtime.stages.run_counts import RunCounts
+from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 from spaseq.runtime.zero_rows.observed import Observed
@@ -169,6 +169,10 @@ class QueryOperator:
     def run_counts(self, time: int) -> RunCounts:
         """The partial matches now, given that no event before `time` is to come."""
         return self._sequence.run_counts(time)
+
+    def waiting(self, state: int, limit: int, time: int) -> list[WaitingRun] | None:
+        """As `SequenceStage.waiting`."""
+        return self._sequence.waiting(state, limit, time)
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""

@@ -80,7 +80,7 @@ class Projector:
         alone = [((), numbers)] if len(matches) == 1 else None
         for _, group in alone or groupby(numbers, key=lambda number: same_events(matches[number])):
             alike = list(group)
-            events = self._events(matches[alike[0]], names)
+            events = self.step_events(matches[alike[0]].entries, names)
             for number in self._by_text(alike, values, matches) if len(alike) > 1 else alike:
                 if not filters or self._admit(matches[number], values[number]):
                     rows.append(self._row(matches[number], values[number], events))
@@ -169,10 +169,11 @@ class Projector:
         triples = self._template.triples(dict(zip(self._expressions, ids, strict=True)), graph)
         return Row(self._query.name, match.time, match.start, (), events, graph, triples, match.last)
 
-    def _events(self, match: Match, names: GraphNames) -> StepEvents:
+    def step_events(self, entries: Sequence[tuple[int, int, int]], names: GraphNames) -> StepEvents:
+        """The graph names of the events of `Match.entries`, by step."""
         by_step: dict[int, list[str]] = {}
-        found = names.of([position for _, position, _ in match.entries])
-        for (symbol, _, _), name in zip(match.entries, found, strict=True):
+        found = names.of([position for _, position, _ in entries])
+        for (symbol, _, _), name in zip(entries, found, strict=True):
             if symbol in by_step:
                 by_step[symbol].append(name)
             else:

@@ -16,12 +16,13 @@ from automata.protocol import (
     StateCounter,
 )
 from automata.slices.events import Gap
-from automata.values import Ids, Match, implements
+from automata.values import Ids, Match, PartialMatch, implements
 from sparql_gpm.background import Background
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.shared import PatternPool, Slice
+from spaseq.algebra.partitions import as_written
 from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
@@ -41,7 +42,7 @@ from spaseq.runtime.stages.pattern_solver import SemiJoinFilters, unfiltered
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
 from spaseq.runtime.stages.projection import Projector
 from spaseq.runtime.stages.propagated import PropagatedMatches
-from spaseq.runtime.stages.run_counts import RunCounts
+from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 from spaseq.runtime.state.graph_names import GraphNames
 from spaseq.runtime.state.kept_graphs import KeptGraphs
 from spaseq.runtime.state.kept_solutions import KeptSolutions, SolutionRow
@@ -73,7 +74,7 @@ class SequenceStage:
         compiled, query = plan.compiled, plan.compiled.query
         self._compiled = compiled
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
-        self._query = query
+        self._query, self._dictionary = query, dictionary
         self._graphs = KeptGraphs()
         self._names = GraphNames()
         self._solutions = KeptSolutions(_named_scopes(compiled), query.variables, dictionary)
@@ -210,6 +211,20 @@ class SequenceStage:
         standing = self._evaluator.standing(time) if implements(self._evaluator, StateCounter) else None
         whole = self.propagated is None and not self._compiled.lanes
         return RunCounts(self._compiled.plan, standing, self.edges_taken, self.matches if whole else None)
+
+    def waiting(self, state: int, limit: int, time: int) -> list[WaitingRun] | None:
+        """The newest partial matches at a state, `limit` at most, given that no event before `time` is to come.
+
+        None: the evaluator does not keep them one by one.
+        """
+        found = self._evaluator.waiting(state, limit, time) if implements(self._evaluator, StateCounter) else None
+        return None if found is None else [self._waiting_run(each) for each in found]
+
+    def _waiting_run(self, found: PartialMatch) -> WaitingRun:
+        terms = zip(self._query.variables, self._dictionary.terms(found.registers), strict=True)
+        named = {as_written(name): (name, term) for name, term in terms if term is not None}
+        bindings = tuple((name, named[name][1]) for name in sorted(named))
+        return WaitingRun(self._projector.step_events(found.entries, self._names), bindings, found.until)
 
     @property
     def removed(self) -> Mapping[str, int]:

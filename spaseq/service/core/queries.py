@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.admission import SOURCE
-from spaseq.service.core.counted import counts_of
+from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, uses_knowledge
@@ -76,6 +77,11 @@ class Queries:
         """The partial matches of a query now; None: it is not there, or was stopped."""
         running = self.running(name)
         return None if running is None else counts_of(self._group_of(name), running)
+
+    def waiting(self, name: str, state: int, limit: int) -> list[dict[str, Any]]:
+        """The newest partial matches at a state of a query, `limit` at most; Refused (409)."""
+        running = self.running(name)
+        return [] if running is None else waiting_at(self._group_of(name), running, state, limit)
 
     def close(self) -> None:
         """Close the knowledge bases."""

@@ -223,6 +223,18 @@ class Service:
         """The JSON of `spaseq explain`, with the partial matches of now."""
         return with_counts(self._overview.explain(name), self._looked(lambda: self._queries.run_counts(name)))
 
+    def waiting(self, name: str, state: int, limit: int) -> list[dict[str, Any]]:
+        """The newest partial matches that wait at a state, `limit` at most; Refused (404, 409, 503)."""
+        if state not in [each["id"] for each in self._overview.explain(name)["states"]]:
+            raise Refused(
+                404, "No such state", f"query '{name}' has no state {state}: explain has the ids of its states"
+            )
+        self.check_matching()
+        found = self._looked(lambda: self._queries.waiting(name, state, limit))
+        if found is None:
+            raise Refused(503, "Not now", "matching is busy; ask again", headers={"Retry-After": "1"})
+        return found
+
     # --- rows -------------------------------------------------------------------------------------
 
     def rows(self, name: str, after: int | None, limit: int) -> list[tuple[int, str]]:

@@ -20,6 +20,7 @@ from spaseq.service.http.requests import (
     json_response,
     name_in,
     no_content,
+    number_in,
     parsed_json,
     put_response,
     text_in,
@@ -28,6 +29,9 @@ from spaseq.service.http.state import AppState
 from spaseq.service.settings.queries import QueryChanges
 
 _TEXT_TYPES = (QUERY_TEXT, "text/plain")
+RUNS = 50
+RUNS_MAX = 200
+"""Partial matches that are given if nothing is said, and at most."""
 
 
 class Replay(Struct, frozen=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
@@ -111,6 +115,16 @@ def _formatted(text: str) -> str:
 async def explain(state: AppState, request: Request) -> Response:
     """The meaning of a query and how it is run, with the runs that are kept now."""
     return json_response(await state.read(state.core.explain, name_in(request)))
+
+
+async def waiting_runs(state: AppState, request: Request) -> Response:
+    """The newest partial matches that wait at a state of a query."""
+    name, at, limit = name_in(request), number_in(request, "state"), number_in(request, "limit")
+    if at is None:
+        raise unprocessable("state: it is missing; explain has the ids of the states")
+    if limit is not None and not 1 <= limit <= RUNS_MAX:
+        raise unprocessable(f"limit: {limit} is no number from 1 to {RUNS_MAX}")
+    return json_response(await state.read(state.core.waiting, name, at, limit or RUNS))
 
 
 async def replay(state: AppState, request: Request) -> Response:

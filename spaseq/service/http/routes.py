@@ -87,6 +87,14 @@ _QUERIES = (
     ),
     Operation("GET", "/v1/queries/{name}/explain", "read", queries.explain, {200: "the description"} | _MISSING),
     Operation(
+        "GET", "/v1/queries/{name}/runs", "read", queries.waiting_runs,
+        {200: "an array", 409: "they are not kept one by one, or the query was stopped"} | _MISSING,
+        parameters={
+            "state": ("query", "the id of a state, as explain has it"),
+            "limit": ("query", f"how many: {queries.RUNS}, or up to {queries.RUNS_MAX}"),
+        },
+    ),
+    Operation(
         "GET", "/v1/queries/{name}/matches", "read", matches.matches,
         {200: "rows", 406: "no such form", 410: "the rows are past retention", 503: "too many readers"} | _MISSING,
         parameters=_AFTER | {

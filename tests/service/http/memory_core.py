@@ -143,6 +143,10 @@ class MemoryCore:
     def explain(self, name: str) -> dict[str, Any]:
         return {"query": name, "text": self._one(self._queries, name).text}
 
+    def waiting(self, name: str, state: int, limit: int) -> list[dict[str, Any]]:
+        self._one(self._queries, name)
+        return [{"events": {"A": [f"urn:e{n}"]}, "bindings": {}, "until": None} for n in range(limit)]
+
     def find(self, name: str, count: int, value: str = "x") -> None:
         """Add rows, and tell those who follow."""
         rows = self.found[name]

@@ -236,6 +236,11 @@ def test_a_text_is_given_in_the_one_format(server: RunningServer) -> None:
 def test_an_explanation_a_replay_dead_letters_and_a_snapshot_are_given(server: RunningServer) -> None:
     server.client.put("/v1/queries/q", content=QUERY)
     assert server.client.get("/v1/queries/q/explain").json()["text"] == QUERY
+    for asked, count in (("state=1", 50), ("state=1&limit=200", 200)):
+        assert len(server.client.get(f"/v1/queries/q/runs?{asked}").json()) == count
+    for asked in ("", "?state=x", "?state=1&limit=0", "?state=1&limit=201"):
+        problem(server.client.get(f"/v1/queries/q/runs{asked}"), 422)
+    problem(server.client.get("/v1/queries/none/runs?state=1"), 404)
     answer = server.client.post("/v1/queries/q/replay", json={"from": "a", "to": "b"})
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     assert [json.loads(line)["number"] for line in answer.text.splitlines()] == list(range(1200))

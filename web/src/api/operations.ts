@@ -48,6 +48,7 @@ export interface Operations {
   "POST /v1/validate": { path: {}; query: {}; body: { "application/x-spaseq": string | Blob; "text/plain": string | Blob; }; };
   "POST /v1/format": { path: {}; query: {}; body: { "application/x-spaseq": string | Blob; "text/plain": string | Blob; }; };
   "GET /v1/queries/{name}/explain": { path: { name: string; }; query: {}; body: {}; };
+  "GET /v1/queries/{name}/runs": { path: { name: string; }; query: { state?: string | number; limit?: string | number; }; body: {}; };
   "GET /v1/queries/{name}/matches": { path: { name: string; }; query: { after?: string | number; limit?: string | number; }; body: {}; };
   "POST /v1/queries/{name}/replay": { path: { name: string; }; query: {}; body: { "application/json": Replay; }; };
   "GET /v1/queries/{name}/funnel": { path: { name: string; }; query: { from?: string | number; to?: string | number; }; body: {}; };

@@ -253,6 +253,26 @@ def test_a_part_of_the_timeline_is_shown_by_dragging_and_by_keys(page: Page, fre
     expect(period).to_contain_text("2026-01-01 00:00:11.250 … 2026-01-01 00:00:38.750")
 
 
+def test_a_state_shows_the_partial_matches_that_wait_there_and_until_when(page: Page, fresh: Served) -> None:
+    fresh.put_query("pairs", PAIRS)
+    page.goto(f"{fresh.address}/#/queries/pairs")
+    page.get_by_role("tab", name="Automaton").click()
+    page.get_by_role("button", name="state A").click()
+    expect(page.get_by_text("0 partial matches wait here.")).to_be_visible()
+    fresh.push("s", "".join(event(f"urn:e{n}", n, f"<urn:x{n}> <urn:a> {integer(n)}") for n in (1, 2)))
+    fresh.advance("s", "2026-01-01T00:00:10Z")
+    runs = page.get_by_role("list", name="Partial matches").get_by_role("listitem")
+    expect(runs).to_have_count(2)
+    expect(runs.first).to_contain_text("A = <urn:e2>")
+    expect(runs.first).to_contain_text("?a = <urn:x2>, ?x = 2")
+    expect(runs.first).to_contain_text("until 2026-01-01 01:00:02")
+    fresh.advance("s", "2026-01-01T01:00:02Z")
+    expect(runs).to_have_count(1)
+    fresh.advance("s", "2026-01-01T02:00:00Z")
+    expect(page.get_by_text("0 partial matches wait here.")).to_be_visible()
+    expect(runs).to_have_count(0)
+
+
 def test_late_events_are_shown_with_their_reason(page: Page, fresh: Served) -> None:
     fresh.push("s", event("urn:e9", 9) + event("urn:e1", 1))
     page.goto(f"{fresh.address}/#/letters")

@@ -134,6 +134,13 @@ export interface Description {
   evaluator: { name: string; reason: string; form: string; form_reason: string; alternatives: { evaluator: string; why_not: string }[] };
 }
 
+/** A partial match that waits at a state. */
+export interface WaitingRun {
+  events: Record<string, string[]>;
+  bindings: Bindings;
+  until: string | null;
+}
+
 /** How many events each part of the steps' patterns left over. */
 export interface Funnel {
   query: string;
@@ -197,6 +204,7 @@ export interface Answers {
   "GET /v1/queries/{name}/matches/{number}/events": Record<string, StreamEvent[]>;
   "GET /v1/vocabulary": Vocabulary;
   "GET /v1/queries/{name}/explain": Description;
+  "GET /v1/queries/{name}/runs": WaitingRun[];
   "GET /v1/queries/{name}/funnel": Funnel;
   "POST /v1/queries/{name}/why": Why | { matches: Why[] };
   "POST /v1/queries/{name}/why-not": WhyNot;

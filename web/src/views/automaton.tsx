@@ -3,6 +3,7 @@ import type { Description, Edge, Query } from "../api/answers";
 import { askJson, said } from "../api/client";
 import { type Choice, Drawing } from "../parts/drawing";
 import { FunnelOf } from "./funnel";
+import { WaitingAt } from "./waiting";
 
 const AGAIN_MS = 1_000;
 
@@ -33,7 +34,7 @@ export function Automaton({ query }: { query: Query }) {
       </p>
       <Drawing label={`Automaton of ${query.name}`} nodes={nodes} links={links} chosen={chosen} choose={choose} />
       <div aria-live="polite">
-        {chosen?.kind === "node" && <StateDetail description={description} index={chosen.index} />}
+        {chosen?.kind === "node" && <StateDetail query={query} description={description} index={chosen.index} />}
         {chosen?.kind === "link" && <EdgeDetail query={query} description={description} index={chosen.index} />}
       </div>
       <details>
@@ -65,7 +66,7 @@ function useDescription(query: Query): { description: Description | null; troubl
   return { description, trouble };
 }
 
-function StateDetail({ description, index }: { description: Description; index: number }) {
+function StateDetail({ query, description, index }: { query: Query; description: Description; index: number }) {
   const state = description.states[index];
   if (state === undefined) return null;
   const outgoing = description.edges.filter((edge) => edge.source === state.id);
@@ -82,6 +83,7 @@ function StateDetail({ description, index }: { description: Description; index: 
           </li>
         ))}
       </ul>
+      {state.kind !== "start" && <WaitingAt key={state.id} query={query} state={state} />}
     </section>
   );
 }

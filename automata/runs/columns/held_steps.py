@@ -6,7 +6,8 @@ events that end nothing are one row of a buffer, whatever the number of the runs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,10 @@ _PERIOD = 32
 """Slices after which it is decided again whether events are kept unasked."""
 _LOOKED_SHARE = 16
 """Windows of events are looked at once a sixteenth of what is held has come."""
+_LOOKED_MAX = 2_000
+"""Events whose predecessors are looked for, so that people see some runs."""
+_Chain = tuple[tuple[int, int], ...]
+"""Positions and numbers of the events of a run."""
 
 
 class HeldSteps(PartialMatches):
@@ -63,22 +68,71 @@ class HeldSteps(PartialMatches):
         return {position: len(buffer) for position, buffer in self._buffers.items()}
 
     def newest(self, position: int, limit: int) -> list[PartialMatch] | None:
-        """The newest runs at a position that are events kept here; None: more than one run may come to an event."""
+        """Some runs at a position that end in the newest events kept here; None: more than keys relates their events.
+
+        None too where runs before it are rows.
+        """
         buffer = self._buffers.get(position)
         if buffer is None or not len(buffer):
             return []
-        if not all(edge.begins for edge in self._plan.edges if edge.target == position):
+        if not self._is_related_by_keys(position):
             return None
-        table = buffer.table(np.arange(max(buffer.first, buffer.end - limit), buffer.end, dtype=np.int64))
-        registers = np.repeat(self._chains.runs.registers(np.array([ROOT])), len(table), axis=0)
-        for variable, values in table.values.items():
-            registers[:, variable] = np.where(values != UNBOUND, values, registers[:, variable])
-        taken = np.column_stack((np.full(len(table), table.parts[0].symbol), table.low, table.parts[0].numbers))
-        lasts = lasts_of(self._window, table.times, table.rank_low, table.windows)
-        return [
-            PartialMatch(((symbol, event, solution),), tuple(values), last)
-            for (symbol, event, solution), values, last in zip(taken.tolist(), registers.tolist(), lasts, strict=True)
-        ]
+        begin, looked = len(buffer) - min(len(buffer), _LOOKED_MAX), iter(range(_LOOKED_MAX))
+        ends = ((position, number) for number in range(buffer.end - 1, buffer.first + begin - 1, -1))
+        found = (chain for end in ends for chain in self._chains_to((end,), looked))
+        return [self._put_together(chain) for chain in islice(found, limit)]
+
+    def _is_related_by_keys(self, position: int) -> bool:
+        """True if the runs that come to a position are the chains of events that have the keys of their edges."""
+        reached, before = {position}, [position]
+        while before:
+            here = before.pop()
+            for edge in (edge for edge in self._plan.edges if edge.target == here and edge.source != START):
+                is_kept = edge.source in self._buffers and not len(self._chains.active[edge.source])
+                if not is_kept or edge.begins or edge.merged or edge.forgets:
+                    return False
+                if edge.source not in reached:
+                    reached.add(edge.source)
+                    before.append(edge.source)
+        return True
+
+    def _chains_to(self, chain: _Chain, looked: Iterator[int]) -> Iterator[_Chain]:
+        """The chains that a run takes, from its first event on, that end so; none once `looked` is at its end."""
+        position, number = chain[0]
+        for edge in (edge for edge in self._plan.edges if edge.target == position):
+            if edge.source == START:
+                yield chain
+            elif next(looked, None) is not None:
+                for earlier_one in self._followed_by(edge, number, chain[-1]):
+                    yield from self._chains_to(((edge.source, earlier_one), *chain), looked)
+
+    def _followed_by(self, edge: PlannedEdge, number: int, last: tuple[int, int]) -> list[int]:
+        """The numbers of the events at the source of an edge by which a run comes to an event, the newest first.
+
+        last    position and number of the last event of the run
+        """
+        buffer, one = self._buffers[edge.source], np.array([number], dtype=np.int64)
+        table, end = self._buffers[edge.target].table(one), self._buffers[last[0]].table(np.array([last[1]]))
+        begin, stop = int(self._since(buffer, end.times)[0]), int(buffer.number(LOW, table.low)[0])
+        numbers = np.arange(max(begin, buffer.first), max(stop, begin, buffer.first), dtype=np.int64)
+        fits = (buffer.at(PARTITION, numbers) == table.partitions) & (buffer.at(WINDOW, numbers) == table.windows)
+        if self._window.in_events:
+            fits &= buffer.at(RANK, numbers) > end.rank_high - self._window.size
+        for variable in edge.key:
+            fits &= buffer.value(variable, numbers) == table.value(variable)
+        found: list[int] = numbers[fits][::-1].tolist()
+        return found
+
+    def _put_together(self, chain: _Chain) -> PartialMatch:
+        tables = [self._buffers[position].table(np.array([number])) for position, number in chain]
+        registers = self._chains.runs.registers(np.array([ROOT]))[0]
+        for table in tables:
+            for variable, values in table.values.items():
+                registers[variable] = values[0] if values[0] != UNBOUND else registers[variable]
+        first = tables[0]
+        (last,) = lasts_of(self._window, first.times, first.rank_low, first.windows)
+        entries = [(table.parts[0].symbol, int(table.low[0]), int(table.parts[0].numbers[0])) for table in tables]
+        return PartialMatch(tuple(entries), tuple(registers.tolist()), last)
 
     @property
     def deep(self) -> int:

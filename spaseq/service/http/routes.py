@@ -90,7 +90,7 @@ _QUERIES = (
         "GET", "/v1/queries/{name}/runs", "read", queries.waiting_runs,
         {200: "an array", 409: "they are not kept one by one, or the query was stopped"} | _MISSING,
         parameters={
-            "state": ("query", "the id of a state, as explain has it"),
+            "state": ("query", "must be given: the id of a state, as explain has it"),
             "limit": ("query", f"how many: {queries.RUNS}, or up to {queries.RUNS_MAX}"),
         },
     ),

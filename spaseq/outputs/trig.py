@@ -10,7 +10,7 @@ A row of a CONSTRUCT query is its graph. A row of a SELECT query is a graph abou
         prov:endedAtTime "2026-01-01T00:00:20Z"^^xsd:dateTime ;
         <urn:spaseq:variable:house> <http://example.org/H1> ;     one property per bound variable
         <urn:spaseq:step:B> ( <urn:e2> <urn:e3> ) ;               one list per step, in order
-        prov:wasDerivedFrom <urn:e2> , <urn:e3> ] .               every event of the match
+        prov:wasDerivedFrom <urn:e2> , <urn:e3> ] .               every event of the match; of a group nothing
     }
 
 The number at the end counts the rows of a query from 0.
@@ -74,8 +74,8 @@ def _properties(row: Row) -> Iterator[str]:
         yield f"{to_ntriples(IRI(VARIABLE + variable))} {to_ntriples(term)}"
     for step, names in row.events:
         yield f"{to_ntriples(IRI(STEP + step))} ( {' '.join(to_ntriples(IRI(name)) for name in names)} )"
-    events = dict.fromkeys(to_ntriples(IRI(name)) for _, names in row.events for name in names)
-    yield f"<{PROV}wasDerivedFrom> {' , '.join(events)}"
+    if events := dict.fromkeys(to_ntriples(IRI(name)) for _, names in row.events for name in names):
+        yield f"<{PROV}wasDerivedFrom> {' , '.join(events)}"
 
 
 def _date_time(time: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 from pyjelly.integrations.generic.parse import parse_jelly_flat
 
 from sparql_gpm.rdf_io import ReadOptions
-from sparql_gpm.terms import XSD, BlankNode
+from sparql_gpm.terms import XSD, BlankNode, Literal
 from spaseq.outputs import jelly_frames, open_sink
 from spaseq.outputs.jelly_frames import JellyFrames
 from spaseq.outputs.rows import Row
@@ -78,6 +78,14 @@ def test_rows_are_the_graphs_that_they_are_in_trig(tmp_path: Path) -> None:
     assert (plain(events), reports) == (plain(wanted), [])
     assert nquads.count(b"\n") == len(list(ox.parse(trig, ox.RdfFormat.TRIG)))
     assert len(list(parse_jelly_flat(io.BytesIO(jelly)))) == len(list(ox.parse(trig, ox.RdfFormat.TRIG)))
+
+
+def test_a_row_without_events_is_the_same_in_every_syntax(tmp_path: Path) -> None:
+    group = Row("Q1", 10**9, 0, (("n", Literal("3")),))
+    wanted, reports = read(written(tmp_path / "o.trig", [group]), "trig")
+    assert reports == [] and [len(event.triples) for event in wanted] == [5]
+    for name in ("jelly", "nquads"):
+        assert plain(read(written(tmp_path / f"o.{name}", [group]), name)[0]) == plain(wanted)
 
 
 def test_no_row_is_a_stream_without_an_event(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 from click.testing import CliRunner, Result
+from pyjelly.integrations.generic.parse import parse_jelly_flat
 
 import spaseq
 from spaseq.cli import main
@@ -114,6 +116,56 @@ def test_a_graph_of_construct_is_explained_in_prov_o(folder: Path) -> None:
     assert derived == used and generated.object.value == f"{generated.subject.value}#match"
     triples = {str(quad.triple) for quad in found if str(quad.graph_name) == "<http://x/kb>"}
     assert triples == {"<http://x/a> <http://x/of> <http://x/c>"}
+
+
+@pytest.mark.parametrize("name", ["trig", "nquads", "jelly"])
+def test_a_run_writes_the_provenance_that_why_has(folder: Path, name: str) -> None:
+    (folder / "query.rq").write_text(QUERY.replace("SELECT ?s ?p ?q", "CONSTRUCT { ?s :rose ?q . [] :of ?s }"))
+    kb = "<http://x/kb>"
+    explained = quads(asked(folder, "--match", "1", "--format", "trig").stdout_bytes, "trig")
+    alone = quads(written(folder, name), name)
+    found = quads(written(folder, name, "--provenance"), name)
+    assert found[: len(alone)] == alone and alone
+    assert set(found[len(alone) :]) == {quad for quad in explained if quad[3] == "" and quad[2] != kb}
+    assert {quad[2] for quad in found if "wasDerivedFrom" in quad[1]} == {"<http://x/e1>", "<http://x/e2>"}
+
+
+def run(folder: Path, *options: str) -> Result:
+    inputs = [f"--stream=S={folder / 'events.trig'}", f"--kb=http://x/kb={folder / 'kb.ttl'}"]
+    return CliRunner().invoke(main, ["run", str(folder / "query.rq"), *inputs, "--format", *options])
+
+
+def written(folder: Path, *options: str) -> bytes:
+    done = run(folder, *options)
+    assert done.exit_code == 0, done.stderr
+    return done.stdout_bytes
+
+
+def quads(data: bytes, name: str) -> list[tuple[str, ...]]:
+    """The quads of an output, in order; the default graph is ""."""
+    if name == "jelly":
+        return [tuple(map(plain, quad)) for quad in parse_jelly_flat(io.BytesIO(data))]
+    syntax = {"trig": pyoxigraph.RdfFormat.TRIG, "nquads": pyoxigraph.RdfFormat.N_QUADS}[name]
+    return [tuple(map(plain, quad)) for quad in pyoxigraph.parse(data, syntax)]
+
+
+def plain(term: object) -> str:
+    return "" if str(term) in ("DEFAULT", "") else str(term)
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "reason"),
+    [
+        ("SELECT ?s ?p ?q", "trig", "no query has one"),
+        ("CONSTRUCT { ?s :rose ?q }", "ndjson", "cannot be written as ndjson"),
+        ("CONSTRUCT OVER MATCHES { ?s :rises COUNT(*) }", "nquads", "is a group of matches"),
+    ],
+)
+def test_provenance_that_cannot_be_written_is_refused(folder: Path, form: str, name: str, reason: str) -> None:
+    grouped = "} GROUP BY ?s\n" if "OVER" in form else "}\n"
+    (folder / "query.rq").write_text(QUERY.replace("SELECT ?s ?p ?q", form).removesuffix("}\n") + grouped)
+    done = run(folder, name, "--provenance")
+    assert done.exit_code == 2 and reason in done.stderr and "hint: " in done.stderr
 
 
 def test_a_row_of_select_is_no_entity(folder: Path) -> None:

@@ -55,6 +55,11 @@ for _command in (*_EVENT_COMMANDS, test_command, *_SERVICE_COMMANDS, *EDITOR_COM
 @click.option(
     "--output", metavar="PATH", type=common.OutputFile(), help="Write rows to this file.  [default: standard output]"
 )
+@click.option(
+    "--provenance",
+    is_flag=True,
+    help="Write PROV-O beside the graphs of CONSTRUCT queries: their events and times; with trig, nquads or jelly.",
+)
 @common.evaluator_option
 @common.max_delay_option
 @click.option(

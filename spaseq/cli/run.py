@@ -21,7 +21,7 @@ from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible
 from spaseq.inputs.paths import files_of, hidden_names, is_elsewhere
-from spaseq.outputs import open_sink
+from spaseq.outputs import GRAPH_FORMATS, open_sink
 from spaseq.outputs.destination import Output, OutputClosed
 from spaseq.outputs.sink import Sink
 
@@ -42,6 +42,7 @@ class RunArguments:
     warnings    of `-W`: "error" makes errors of the warnings of a query
     funnel_table    print the funnel of each query on stderr
     funnel_output   write it to this file; None: to none
+    provenance      write PROV-O beside the graphs of CONSTRUCT queries
     """
 
     queries: tuple[Path, ...]
@@ -54,6 +55,7 @@ class RunArguments:
     options: RunOptions
     funnel_table: bool = False
     funnel_output: Path | None = None
+    provenance: bool = False
 
     @property
     def file(self) -> Path | None:
@@ -76,7 +78,7 @@ def execute(arguments: RunArguments) -> None:
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
         stack.callback(lambda: say_why_nothing(job.zero_rows()))
-        sink = open_sink(arguments.format, arguments.file, queries)
+        sink = open_sink(arguments.format, arguments.file, queries, arguments.provenance)
         progress = _progress(job, stack)
         stack.callback(sink.close)
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
@@ -112,7 +114,24 @@ def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str],
         _report_hidden_names(path)
     inputs = [Path(name) for path in (*streams.values(), *knowledge.values()) for name in files_of(path)]
     _check_outputs(arguments, [*arguments.queries, *inputs])
+    if arguments.provenance:
+        _check_provenance(arguments.format, queries)
     return queries, streams, knowledge
+
+
+def _check_provenance(format: str, queries: Sequence[TemporalQuery]) -> None:
+    """Raises InputError where no row of the output can have provenance beside it, or one has a group of matches."""
+    if format not in GRAPH_FORMATS:
+        hint = f"use --format {GRAPH_FORMATS[0]}, {GRAPH_FORMATS[1]} or {GRAPH_FORMATS[2]}"
+        raise InputError(f"--provenance is RDF, which cannot be written as {format}", hint=hint)
+    constructs = [query for query in queries if query.template is not None]
+    if not constructs:
+        hint = f"a row of SELECT has its events with --format {format} alone; 'spaseq why' explains it"
+        raise InputError("--provenance is about graphs of CONSTRUCT, and no query has one", hint=hint)
+    for query in constructs:
+        if query.over is not None:
+            hint = "'spaseq why' explains it by its matches"
+            raise InputError(f"a row of query '{query.name}' is a group of matches, not written as PROV-O", hint=hint)
 
 
 def _report_hidden_names(path: str) -> None:

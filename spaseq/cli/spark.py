@@ -134,7 +134,7 @@ def execute_on_spark(arguments: RunArguments) -> None:
         stack.callback(letters.close)
         if not arguments.options.strict:
             stack.callback(lambda: report_dead_letters(letters.counts, path))
-        sink = open_sink(arguments.format, arguments.file, run.queries)
+        sink = open_sink(arguments.format, arguments.file, run.queries, arguments.provenance)
         stack.callback(sink.close)
         output = funnel_file(arguments, stack)
         writer = _Writer(sink, letters)

@@ -7,6 +7,7 @@ they are used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,19 +29,25 @@ FORMATS = {
     "arrow": "ArrowSink",
 }
 """Format → the class of its sink, in the module of this package with the format's name."""
+GRAPH_FORMATS = ("trig", "nquads", "jelly")
+"""The formats in which a row is a named graph."""
 FILE_FORMATS = ("ndjson", "csv")
 """The formats of the files of Spark's micro-batches."""
 
 
-def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery]) -> Sink:
-    """A sink of the queries' rows on a file, None: standard output; InputError for a format or file that is no good."""
+def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery], provenance: bool = False) -> Sink:
+    """A sink of the queries' rows on a file, None: standard output; InputError for a format or file that is no good.
+
+    provenance  PROV-O stands beside the graphs of CONSTRUCT, in one of GRAPH_FORMATS
+    """
     if format not in FORMATS:
         raise InputError(f"unknown output format '{format}'", hint=f"formats: {', '.join(FORMATS)}")
     from spaseq.outputs.destination import Output
     from spaseq.outputs.sink import columns_of
 
     module = with_package(f"spaseq.outputs.{format}", f"the format {format}")
-    sink: Sink = getattr(module, FORMATS[format])(Output.open(path), columns_of(queries))
+    columns = replace(columns_of(queries), provenance=provenance)
+    sink: Sink = getattr(module, FORMATS[format])(Output.open(path), columns)
     return sink
 
 

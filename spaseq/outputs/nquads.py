@@ -33,4 +33,4 @@ class NquadsSink(TrigSink):
             return "".join((f"{first} .\n", *(f"{statement} {graph} .\n" for statement in others)))
         graph = to_ntriples(IRI(row.graph))
         lines = (f"{statement.removesuffix('.')}{graph} .\n" for statement in ntriples_lines(row.triples))
-        return "".join((f"{time_statement(row.graph, row.time)}\n", *lines))
+        return "".join((f"{time_statement(row.graph, row.time)}\n", *lines, self._provenance(row)))

@@ -23,6 +23,7 @@ class Columns:
     constructs  rows of some query have a graph in place of bindings
     several     there are several queries
     prefixes    (prefix, namespace) of the queries, for short names of IRIs
+    provenance  PROV-O stands beside the graphs of CONSTRUCT
     """
 
     variables: tuple[str, ...]
@@ -30,6 +31,7 @@ class Columns:
     constructs: bool
     several: bool
     prefixes: frozenset[tuple[str, str]]
+    provenance: bool = False
 
 
 def columns_of(queries: Sequence[AnyQuery]) -> Columns:

@@ -13,7 +13,8 @@ A row of a CONSTRUCT query is its graph. A row of a SELECT query is a graph abou
         prov:wasDerivedFrom <urn:e2> , <urn:e3> ] .               every event of the match; of a group nothing
     }
 
-The number at the end counts the rows of a query from 0.
+The number at the end counts the rows of a query from 0. Provenance of a graph of CONSTRUCT stands right after it, in
+the default graph: a reader of the stream counts these statements as left out.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from urllib.parse import quote
 
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from spaseq.outputs.destination import Output
+from spaseq.outputs.provenance import PROV, row_statements
 from spaseq.outputs.rows import Row, ntriples_lines, time_text
 from spaseq.outputs.sink import Columns, TextSink
 
-PROV = "http://www.w3.org/ns/prov#"
 VOCABULARY = "urn:spaseq:vocabulary:"
 VARIABLE = "urn:spaseq:variable:"
 STEP = "urn:spaseq:step:"
@@ -46,12 +47,16 @@ class TrigSink(TextSink):
 
     def _block(self, row: Row) -> str:
         if row.graph is not None:
-            return named_graph(row.graph, row.time, ntriples_lines(row.triples))
+            return named_graph(row.graph, row.time, ntriples_lines(row.triples)) + self._provenance(row)
         number = self._rows[row.query]
         self._rows[row.query] += 1
         statement = "[ " + " ;\n    ".join(_properties(row)) + " ] ."
         name = quote(row.query, safe="", errors="surrogatepass")
         return named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [statement])
+
+    def _provenance(self, row: Row) -> str:
+        """Lines about the graph of a row, where they are asked for."""
+        return "".join(f"{statement}\n" for statement in row_statements(row)) if self._columns.provenance else ""
 
 
 def named_graph(name: str, time: int, statements: Sequence[str]) -> str:

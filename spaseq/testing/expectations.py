@@ -8,7 +8,8 @@ from sparql_gpm.terms import IRI, RDF, Literal, Term, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
 from spaseq.inputs.terms import nanoseconds
-from spaseq.outputs.trig import PROV, STEP, VARIABLE, VOCABULARY
+from spaseq.outputs.provenance import PROV
+from spaseq.outputs.trig import STEP, VARIABLE, VOCABULARY
 from spaseq.testing.differences import GRAPH, START, TIME, Cell, Expected, graph_cell, step_column
 from spaseq.testing.document import Document, Triple, to_name
 

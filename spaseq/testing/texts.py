@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from sparql_gpm.terms import DECIMAL_FORM, INTEGER_FORM, IRI, XSD, Literal, Term, TripleTerm, to_ntriples
+from spaseq.outputs.provenance import PROV
 from spaseq.outputs.rows import Row, time_text
-from spaseq.outputs.trig import PROV, STEP, VARIABLE, VOCABULARY
+from spaseq.outputs.trig import STEP, VARIABLE, VOCABULARY
 from spaseq.testing.differences import GRAPH, START, TIME, Cell, Cells, Difference, cells_of
 from spaseq.testing.running import Outcome
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from automata.plan.automaton import START
 from automata.plan.plan import Plan
@@ -18,6 +18,7 @@ from sparql_gpm.pattern import BGP, EMPTY, Node, Variable
 from sparql_gpm.terms import IRI, RDF, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.explain.funnel import EdgeCount, FilterCount, Funnel, KnowledgeCount, PatternCount, StepCount
+from spaseq.explain.zero_rows import Emptied, ZeroRows
 from spaseq.lang.ast import Define, Query
 from spaseq.runtime.funnel.tally import FunnelTally, StepTally
 
@@ -38,6 +39,27 @@ def funnel_of(query: TemporalQuery, plan: Plan, tally: FunnelTally) -> Funnel:
     seconds = {"steps": matching, "sequence": rest}
     removed = None if tally.removed is None else dict(tally.removed)
     return Funnel(query.name, steps, tuple(_edges(names, plan, tally)), tally.rows, tally.matches, removed, seconds)
+
+
+def with_funnel(known: ZeroRows, query: TemporalQuery, tally: FunnelTally) -> ZeroRows:
+    """The facts about a query without a row; of its first step without a solution the part that no event passes."""
+    if not known.required:
+        return known
+    name = known.required[0].name
+    counts = next(s for s, pattern in zip(tally.steps, query.patterns, strict=False) if pattern.name == name)
+    if counts.skipped or 0 not in counts.left:
+        return known
+    last = counts.left.index(0) + 1
+    until = StepTally(counts.stages[:last], counts.seen, counts.alone[:last], counts.left[:last])
+    step = _step(_Written.of(query.parsed, next(d for d in query.parsed.defines if d.name == name)), name, until)
+    came = counts.left[last - 2] if last > 1 else counts.seen
+    parts: list[tuple[str, int | None, int]] = [(part.text, part.line, part.left) for part in step.patterns]
+    parts += [(part.text, part.line, part.left) for part in step.filters]
+    parts += [(f"GRAPH {base.iri if base.iri[0] == '?' else f'<{base.iri}>'}", None, base.left) for base in step.kbs]
+    for text, line, left in parts:
+        if not left:
+            return replace(known, emptied=Emptied(text, line, came))
+    return known
 
 
 def _edges(names: Sequence[str], plan: Plan, tally: FunnelTally) -> Iterator[EdgeCount]:

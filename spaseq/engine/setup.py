@@ -179,7 +179,14 @@ class Setup:
             for _, iri in operator.query.streams:
                 operator.observed.unseen.vocabulary.add_properties(left_out.get(iri, ()))
             watched = Watched(operator.query, operator.observed, needs)
-            known.append(zero_rows(watched, lost, self._dictionary, self.evaluator))
+            found = zero_rows(watched, lost, self._dictionary, self.evaluator)
+            if self._options.analyze:
+                from spaseq.engine.funnels import with_funnel
+                from spaseq.runtime.embedded.counted_operator import CountedOperator
+
+                assert isinstance(operator, CountedOperator), operator
+                found = with_funnel(found, operator.query, operator.tally)
+            known.append(found)
         return zero_rows_lines(known, silent)
 
     @property

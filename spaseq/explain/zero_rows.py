@@ -71,6 +71,15 @@ class StepSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class Emptied:
+    """The part of a step's pattern that no event passes, and how many come to it; a knowledge base has no line."""
+
+    text: str
+    line: int | None
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stuck:
     """The place in SEQ( ) where there is no match any more, and why.
 
@@ -102,6 +111,7 @@ class ZeroRows:
     lost        events that it did not read, by reason: "late", "malformed"
     steps       of SEQ( ), each once, without those of `!`
     required    the steps without a solution that every match needs
+    emptied     of the first of them, by its funnel; None: it was not counted
     stuck       None: not known
     looked_at   the number of events that the counts of `stuck` are about; None: all
     kept_back   what removes matches that there are: `SELECT STRICT`; "" where there is none
@@ -118,6 +128,7 @@ class ZeroRows:
     steps: tuple[StepSeen, ...] = ()
     unseen: tuple[UnseenConstant, ...] = ()
     required: tuple[StepSeen, ...] = ()
+    emptied: Emptied | None = None
     stuck: Stuck | None = None
     looked_at: int | None = None
     kept_back: str = ""
@@ -207,9 +218,18 @@ def _without_solution(known: ZeroRows) -> str:
     others = [each.name for each in known.required[1:]]
     also = f", nor {_listed(others, 'or')}" if others else ""
     named = ", though events have every constant of its pattern" if step.named and not others else ""
+    if known.emptied is not None:
+        named = f"; {_emptied(known.emptied, step.name if others else '')}"
     if known.using:
         return f"no event that USING puts into a partition matches {step.name}{also}"
     return f"no event matches {step.name}{also}{named}"
+
+
+def _emptied(part: Emptied, step: str) -> str:
+    came = "1 event comes" if part.events == 1 else f"{part.events:,} events come"
+    whose = f" of {step}" if step else ""
+    line = "" if part.line is None else f" on line {part.line}"
+    return f"{came} to {_short(part.text)}{whose}{line}, and {'does not pass' if part.events == 1 else 'none passes'}"
 
 
 def _stuck_in_words(stuck: Stuck) -> str:

@@ -238,6 +238,41 @@ def test_an_engine_without_a_row_so_far_says_why() -> None:
     assert engine.zero_rows() == []
 
 
+@pytest.mark.parametrize(
+    ("sequence", "facts", "said"),
+    [
+        ("A ; B", "1:a=1 2:b=1 3:b=2&c=2", "; 1 event comes to FILTER (?p > 3) on line 3, and does not pass"),
+        ("A ; B", "1:a=1 2:b=1 3:b=2 4:c=1", "; 2 events come to ?b :c ?p on line 3, and none passes"),
+        (
+            "B ; A",
+            "1:d=1 2:b=1 3:b=2&c=2",
+            ", nor A; 1 event comes to FILTER (?p > 3) of B on line 3, and does not pass",
+        ),
+    ],
+)
+def test_a_funnel_says_which_part_no_event_passes(tmp_path: Path, sequence: str, facts: str, said: str) -> None:
+    asked = query(sequence, B="{ ?b :b ?p ; :c ?p FILTER (?p > 3) }", A="{ ?a ?x ?p FILTER (?p > 0 && ?x = :a) }")
+    path = stream(tmp_path / "S.trig", facts)
+    plain, counted = lines_of(asked, path), lines_of(asked, path, analyze=True)
+    assert counted[0] == f"no row of 'q': no event matches B{said}"
+    assert plain[0].startswith("no row of 'q': no event matches B") and "comes to" not in plain[0]
+    assert counted[1:] == plain[1:]
+
+
+def test_a_funnel_says_which_knowledge_base_no_event_passes(tmp_path: Path) -> None:
+    (tmp_path / "kb.nt").write_text("<http://x/other> <http://x/of> <http://x/v> .")
+    text = query("A", A="{ ?s :a ?p GRAPH <http://x/kb> { ?s :of ?o } }")
+    job = Job(
+        [parse(text, "q")],
+        {"S": stream(tmp_path / "S.trig", "1:a=1 2:a=2")},
+        {"http://x/kb": tmp_path / "kb.nt"},
+        RunOptions(compiled=False, analyze=True),
+    )
+    assert not any(job.rows())
+    assert job.zero_rows()[0].endswith("matches A; 2 events come to GRAPH <http://x/kb>, and none passes")
+    job.close()
+
+
 def test_a_run_with_a_row_says_nothing(tmp_path: Path) -> None:
     path = stream(tmp_path / "S.trig", "1:a=1 2:b=1")
     job = Job([parse(query("A ; B")), parse(query("A ; C"))], {"S": path})

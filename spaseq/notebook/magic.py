@@ -141,7 +141,8 @@ def _run(arguments: CellArguments, text: str, variables: dict[str, Any]) -> Answ
         options = replace(
             arguments.options,
             template=inputs.templates(arguments.options.template),
-            unordered=arguments.options.unordered or inputs.unordered,
+            input_format=inputs.formats(streams, arguments.options.input_format),
+            unordered=arguments.options.unordered or bool(inputs.datasets),
         )
         with closing(Job([meaning], streams, knowledge, options)) as job:
             return _answer(job, meaning, arguments.limit, options)

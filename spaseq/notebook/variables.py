@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +18,27 @@ from spaseq.inputs.graphs import is_graph
 from spaseq.inputs.tables.options import is_table
 from spaseq.notebook.datasets import events_file
 
+_DATASET = "nquads"
+"""The format of the file of a dataset."""
+
 
 class Inputs:
     """The inputs of one run.
 
     variables   of the notebook, by name
     folder      for files that live as long as the run
-    unordered   some of the files are to be sorted by time
+    datasets    the IRIs of streams that are files of N-Quads, made of datasets, whose events are to be sorted
     """
 
     def __init__(self, variables: Mapping[str, Any], folder: Path) -> None:
         self._variables = variables
         self._folder = folder
-        self.unordered = False
+        self.datasets: set[str] = set()
 
     def streams(self, query: TemporalQuery, assignments: Sequence[str]) -> dict[str, Any]:
         """A path or table for each stream by IRI; raises InputError for values that are neither, nor a dataset."""
         found = bind_streams([query], assignments)
-        return {iri: self._stream(text, number) for number, (iri, text) in enumerate(found.items())}
+        return {iri: self._stream(iri, text, number) for number, (iri, text) in enumerate(found.items())}
 
     def knowledge(
         self, query: TemporalQuery, assignments: Sequence[str], arguments: KnowledgeArguments
@@ -58,12 +61,18 @@ class Inputs:
             return {name: self._template(os.fspath(text), str(number)) for number, (name, text) in numbered}
         return self._template(os.fspath(given), "")
 
-    def _stream(self, text: str, number: int) -> Any:
+    def formats(self, streams: Iterable[str], given: Mapping[str, str] | str | None) -> Mapping[str, str] | str | None:
+        """The formats of inputs, where one for all does not hold for datasets; `streams` by IRI."""
+        if not isinstance(given, str) or not self.datasets:
+            return given
+        return {iri: _DATASET if iri in self.datasets else given for iri in streams}
+
+    def _stream(self, iri: str, text: str, number: int) -> Any:
         if text == "-":
             raise InputError("a notebook has no standard input", hint="give a variable or a path")
         value = self._value(text)
         if is_graph(value):
-            self.unordered = True
+            self.datasets.add(iri)
             return str(events_file(value, self._folder / f"stream{number}.nq", text))
         return value if is_table(value) else self._path(value, text)
 

@@ -104,6 +104,16 @@ def test_paths_tables_and_templates_are_variables_too(tmp_path: Path) -> None:
         assert [(row["low"].lexical, row["high"].lexical) for row in found] == [("5.0", "35.5")], line
 
 
+@pytest.mark.parametrize("options", ["", "--input-format csv", "--input-format S=csv"])
+def test_a_dataset_stands_beside_a_table_whatever_its_format(options: str, tmp_path: Path) -> None:
+    file = tmp_path / "cells.csv"
+    file.write_text("time,sensor,temp\n2026-01-01T00:00:00Z,s1,5.0\n", encoding="utf-8")
+    query = QUERY.replace("<http://x/s>", "<http://x/s> FROM STREAM T <http://x/t>").replace("Hot  ON S", "Hot  ON T")
+    given = {"cells": file, "events": rdflib_dataset(), "template": TEMPLATE}
+    (row,) = answer(f"--stream S=cells --stream T=events --template template {options}", query, **given)
+    assert (row["low"].lexical, row["high"].lexical) == ("5.0", "35.50")
+
+
 def test_a_graph_is_a_knowledge_base_and_so_is_a_path(tmp_path: Path) -> None:
     text = "@prefix : <http://x/> . :s1 :in :kitchen ."
     file = tmp_path / "kb.ttl"

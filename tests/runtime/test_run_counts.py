@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -168,6 +169,40 @@ def test_events_that_stand_for_partial_matches_are_put_together() -> None:
     assert sorted(second, key=taken) == sorted(rows, key=taken)
     assert second[:2] == together.waiting(2, 2, now)
     assert second[0].events == (("A", ("urn:e117",)), ("B", ("urn:e119",)))
+
+
+def test_events_whose_window_of_events_has_passed_stand_for_no_partial_match() -> None:
+    query = parse(CHAIN.replace("100 SECONDS", "40 EVENTS"), "q")
+    kinds = [*"ABABAB" * 10, *"X" * 30]
+    arrived = [
+        ("S1", SECOND * number, f"urn:e{number}", frozenset({(IRI("urn:a"), IRI(RDF + "type"), IRI(f"urn:{kind}"))}))
+        for number, kind in enumerate(kinds)
+    ]
+    now = 100 * SECOND
+    together = reading(query, [arrived[:60], arrived[60:]], None, now)
+    alone = reading(query, [[event] for event in arrived], None, now)
+    for state in (1, 2):
+        found, rows = together.waiting(state, 10_000, now), alone.waiting(state, 10_000, now)
+        assert found and rows and sorted(found, key=repr) == sorted(rows, key=repr)
+
+
+@settings(max_examples=drawn(40))
+@given(st.data())
+def test_partial_matches_are_put_together_of_events_as_rows_hold_them(data: st.DataObject) -> None:
+    text = re.sub("SELECT (STRICT|NEXT|LAST|MAX) ", "SELECT ", data.draw(keyed_queries()))
+    query = parse(re.sub(r"SEQ\(.*\)", lambda found: re.sub(" [;,] ", " : ", found[0]), text), "q")
+    arrived = [event for event in interleaved(data.draw(streams())) if event[0] in {s.name for s in query.streams}]
+    if not arrived:
+        return
+    now = max(event[1] for event in arrived) + 1
+    with patch.object(protocol, "FEW_EVENTS_MAX", 0):
+        together = reading(query, [arrived], None, now)
+    alone, counts = reading(query, [[event] for event in arrived], None, now), together.run_counts(now)
+    assert counts is not None
+    for state in range(len(counts.standing or ())):
+        found, rows = together.waiting(state, 10_000, now), alone.waiting(state, 10_000, now)
+        if found is not None and rows is not None:
+            assert sorted(found, key=repr) == sorted(rows, key=repr), text
 
 
 def waiting_by_state(reader: Reader, time: int) -> list[list[WaitingRun]] | None:

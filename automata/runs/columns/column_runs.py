@@ -112,16 +112,16 @@ class ColumnRuns:
                 self._follow(self._taken(self._chains.runs, position, rows, tables), tables)
         self._grow(tables)
 
-    def expire(self, over: Bounds) -> None:
-        """Drops runs that are over."""
+    def expire(self, over: Bounds, always: bool = False) -> None:
+        """Drops runs that are over; where windows count events not each time, or `always`."""
         if self._held is not None:
-            self._held.expire(over)
+            self._held.expire(over, always)
         runs, partitioned = self._chains.runs, bool(self._plan.program.partition)
         rank = None if over.ranks is None or partitioned else over.ranks.rank(0)
         for active in self._chains.active:
             active.expire(over.now, rank)
         if over.ranks is not None and partitioned:
-            self._expire_in_partitions(over.ranks.position, over)
+            self._expire_in_partitions(over.ranks.position, over, always)
         for all_join in self._chains.all_joins:
             all_join.keep(
                 [
@@ -130,9 +130,9 @@ class ColumnRuns:
                 ]
             )
 
-    def _expire_in_partitions(self, position: int, over: Bounds) -> None:
+    def _expire_in_partitions(self, position: int, over: Bounds, always: bool) -> None:
         """The same where each partition counts the events of its windows: once in as many events as there are runs."""
-        if position - self._ranked < sum(map(len, self._chains.active)):
+        if position - self._ranked < sum(map(len, self._chains.active)) and not always:
             return
         self._ranked = position
         for active in self._chains.active:

@@ -173,9 +173,9 @@ class HeldSteps(PartialMatches):
                 buffer.forget(buffer.end)
         return tables
 
-    def expire(self, over: Bounds) -> None:
-        """Drops events before the first whose runs may go on."""
-        if over.ranks is not None and _LOOKED_SHARE * self._added < len(self):
+    def expire(self, over: Bounds, always: bool) -> None:
+        """Drops events before the first whose runs may go on; where windows count events not each time, or `always`."""
+        if over.ranks is not None and _LOOKED_SHARE * self._added < len(self) and not always:
             return
         self._added = 0
         bound = over.now if over.ranks is None else over.ranks.rank(0)

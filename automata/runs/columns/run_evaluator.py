@@ -153,7 +153,7 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
 
     def _drop_passed(self, time: int) -> None:
         """Drops what no event at or after a time may extend; no event before it is to come."""
-        self._runs.expire(expired(self._window, time, self.timeline))
+        self._runs.expire(expired(self._window, time, self.timeline), always=True)
 
     def _in_groups(self, tables: Mapping[int, StepTable]) -> Iterator[Match]:
         """The matches that can be reported after each few events, when later starts of an episode are dropped."""

@@ -27,13 +27,18 @@ def query_svg(query: AnyQuery) -> str:
 
 def description_svg(description: Description) -> str:
     """The automaton of a description."""
-    return visible(render(description, "svg"))
+    return _on_white(render(description, "svg"))
 
 
 def flow_svg(query: AnyQuery, funnel: Funnel) -> str:
     """The automaton of a query with the counts of a run at its edges, which are as wide as much went along them."""
     flow = flow_of(describe(query), json.loads(to_json(funnel)))
-    return visible(render(flow.description, "svg", flow.widths))
+    return _on_white(render(flow.description, "svg", flow.widths))
+
+
+def _on_white(svg: str) -> str:
+    """The picture, which is drawn in black, for notebooks in dark colours, too."""
+    return visible(svg).replace("<svg ", '<svg style="background: #fff" ', 1)
 
 
 def funnel_html(funnel: Funnel) -> str:

@@ -77,7 +77,7 @@ def test_a_query_and_its_description_show_the_automaton_and_a_funnel_its_bars() 
     register_displays(formatter)
     for value in (QUERY, spaseq.describe(QUERY)):
         shown, _ = formatter.format(value)
-        assert shown["image/svg+xml"].startswith("<svg") and shown["text/plain"].strip()
+        assert shown["image/svg+xml"].startswith('<svg style="background: #fff"') and shown["text/plain"].strip()
     assert formatter.format(QUERY)[0]["text/plain"] == QUERY.text
     shown, _ = formatter.format(Funnel("query", (), (), 7))
     assert "<td>7</td>" in shown["text/html"]

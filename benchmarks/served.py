@@ -192,7 +192,7 @@ def _wait_for(url: str) -> None:
 
 
 class Readers:
-    """Connections that follow the rows of a query as server-sent events, each in turn read to its next row."""
+    """Connections that follow the rows of a query as server-sent events, each in turn read to the row of an event."""
 
     def __init__(self, address: str, query: str) -> None:
         self._host = urlsplit(address).netloc
@@ -211,9 +211,9 @@ class Readers:
             assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
             self._open.append((reader, writer))
 
-    async def next_rows(self) -> list[float]:
-        """The times (of `time.perf_counter`) at which each has its next row."""
-        return await asyncio.gather(*(self._next_row(reader) for reader, _ in self._open))
+    async def rows_of(self, event: str) -> list[float]:
+        """The times (of `time.perf_counter`) at which each has the row of an event; those before it are passed over."""
+        return await asyncio.gather(*(self._row_of(event.encode(), reader) for reader, _ in self._open))
 
     def close(self) -> None:
         """Close all."""
@@ -221,7 +221,7 @@ class Readers:
             writer.close()
 
     @staticmethod
-    async def _next_row(reader: asyncio.StreamReader) -> float:
-        while not (await reader.readuntil(b"\n")).startswith(b"data: "):
+    async def _row_of(event: bytes, reader: asyncio.StreamReader) -> float:
+        while not ((line := await reader.readuntil(b"\n")).startswith(b"data: ") and b'"%b"' % event in line):
             pass
         return time.perf_counter()

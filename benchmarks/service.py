@@ -144,7 +144,7 @@ async def _followed(server: Server, readers: int, pushes: int, first: int) -> li
     await following.begin(readers)
     with server.client() as client:
         for number in range(first, first + pushes):
-            rows = asyncio.create_task(following.next_rows())
+            rows = asyncio.create_task(following.rows_of(f"urn:t:{number}"))
             await asyncio.sleep(0.005)
             body, begin = event(number, "v", "t").encode(), time.perf_counter()
             headers = {"Content-Type": "application/n-quads"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from spaseq.service.http.server import Server, address_of, listening
 from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Configuration
+
+SWITCH_S = 0.0005
+"""Seconds for which a thread that computes keeps the others waiting, a tenth of Python's: answers wait for matching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ def serve(
     begun   is told the service when it is open, and its address
     ended   is called before it is closed
     """
+    sys.setswitchinterval(SWITCH_S)
     declared = arguments.configuration
     if declared.auth is None and not is_loopback(arguments.host):
         hint = "declare tokens in the table [auth] of the configuration, or listen at 127.0.0.1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from threading import Lock
 from typing import Any
 
@@ -34,6 +35,8 @@ TEXTS_MAX = 10
 """Earlier texts of a query that are tried for a row that the present one does not give."""
 EQUAL_ROWS_MAX = 10_000
 """Rows before one that are looked at for equal ones."""
+ROWS_AT_ONCE = 100
+"""Of them are read by one request to the database."""
 
 
 class Explaining:
@@ -173,14 +176,19 @@ class Explaining:
             newest = self._results.newest_row(name)
             detail = f"match: there is no row {number}: " + (f"the newest is {newest}" if newest else "there is none")
             raise Refused(422, "Unusable value", detail)
-        row, before = _row_of(found[0][1]), 0
+        row = _row_of(found[0][1])
+        at_its_time = takewhile(lambda other: other.time == row.time, self._rows_before(name, number))
+        return row, sum(other == row for other in at_its_time)
+
+    def _rows_before(self, name: str, number: int) -> Iterator[Row]:
+        """The rows before one, the nearest first, EQUAL_ROWS_MAX at most."""
         oldest = self._results.rows(name, None, 1)[0][0]
-        for place in range(number - 1, max(oldest, number - EQUAL_ROWS_MAX) - 1, -1):
-            other = _row_of(self._results.rows(name, place - 1, 1)[0][1])
-            if other.time != row.time:
-                break
-            before += other == row
-        return row, before
+        least = max(oldest, number - EQUAL_ROWS_MAX)
+        while number > least:
+            begin = max(least, number - ROWS_AT_ONCE)
+            for _, line in reversed(self._results.rows(name, begin - 1, number - begin)):
+                yield _row_of(line)
+            number = begin
 
 
 def _row_of(line: str) -> Row:

@@ -53,6 +53,9 @@ def _strings(quotes: str) -> str:
     return "long_single" if quotes == "'''" else "long_double"
 
 
+_LONG_STRINGS = tuple(Row(quotes, Kind.STRING, push=_strings(quotes)) for quotes, _ in sparql.LONG_STRINGS)
+
+
 def _outer() -> Iterable[Row]:
     """The rows outside of SEQ( ) and of SPARQL; a word enters the state of its clause."""
     for name, pattern in lexemes.OUTER_PATTERNS:
@@ -60,7 +63,7 @@ def _outer() -> Iterable[Row]:
             case "SPACE":
                 yield from _BLANKS
             case "STRING":
-                yield from (Row(quotes, Kind.STRING, push=_strings(quotes)) for quotes, _ in sparql.LONG_STRINGS)
+                yield from _LONG_STRINGS
                 yield Row(lexemes.SHORT_STRING, Kind.STRING)
             case "WORD":
                 yield from _CLAUSES
@@ -96,7 +99,7 @@ def _sparql() -> Iterable[Row]:
             case "skipped":
                 yield from _BLANKS
             case "string":
-                yield from (Row(quotes, Kind.STRING, push=_strings(quotes)) for quotes, _ in sparql.LONG_STRINGS)
+                yield from _LONG_STRINGS
                 yield Row(sparql.SHORT_STRING, Kind.STRING)
             case "unclosed":
                 yield Row(r"""["'][^\r\n]*""", Kind.INVALID)

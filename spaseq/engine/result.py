@@ -14,19 +14,18 @@ from spaseq.engine.setup import Knowledge
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 from spaseq.outputs import with_package
+from spaseq.outputs.frames import Frames
 from spaseq.outputs.row_table import parts_of
 from spaseq.outputs.rows import Row
 from spaseq.outputs.sink import columns_of
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     import pyarrow
 
     from spaseq.explain.funnel import Funnel
 
 
-class Result(Iterator[Row]):
+class Result(Iterator[Row], Frames):
     """The rows of a job, which runs as they are drawn, once; the job is closed at their end.
 
     Drawing rows raises RunError.
@@ -58,16 +57,6 @@ class Result(Iterator[Row]):
                 columns_of(self._queries), (part for rows in job.rows() for part in parts_of(rows))
             )
         return table
-
-    def to_polars(self) -> polars.DataFrame:
-        """`to_arrow` as a DataFrame of polars; raises InputError without polars, too."""
-        frame: polars.DataFrame = with_package("polars", "to_polars").from_arrow(self.to_arrow())
-        return frame
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """`to_arrow` as a DataFrame of pandas; raises InputError without pandas, too."""
-        with_package("pandas", "to_pandas", "pandas")
-        return self.to_arrow().to_pandas()
 
     @property
     def funnel(self) -> Funnel | list[Funnel] | None:

@@ -14,17 +14,16 @@ from spaseq.notebook.pictures import flow_svg
 from spaseq.notebook.rows_html import table_html
 from spaseq.notebook.timeline import timeline_svg
 from spaseq.outputs import with_package
+from spaseq.outputs.frames import Frames
 from spaseq.outputs.row_table import parts_of
 from spaseq.outputs.rows import Row
 from spaseq.outputs.sink import columns_of
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     import pyarrow
 
 
-class Answer(Sequence[Row]):
+class Answer(Sequence[Row], Frames):
     """Rows of one query in report order; a notebook shows them as a table and on a timeline.
 
     query       a query, as `spaseq.parse` gives it
@@ -71,16 +70,6 @@ class Answer(Sequence[Row]):
         table_of = with_package("spaseq.outputs.row_batches", "to_arrow").arrow_table
         table: pyarrow.Table = table_of(columns_of([self.meaning]), parts_of(self._rows))
         return table
-
-    def to_polars(self) -> polars.DataFrame:
-        """`to_arrow` as a DataFrame of polars; raises InputError without polars, too."""
-        frame: polars.DataFrame = with_package("polars", "to_polars").from_arrow(self.to_arrow())
-        return frame
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """`to_arrow` as a DataFrame of pandas; raises InputError without pandas, too."""
-        with_package("pandas", "to_pandas", "pandas")
-        return self.to_arrow().to_pandas()
 
     def _repr_html_(self) -> str:
         """The first rows as a table and on a timeline, or why there are none, and the automaton with its counts."""

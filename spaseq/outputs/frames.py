@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Frames(ABC):
-    """What has rows as an Arrow table, and so as a DataFrame of other packages."""
+    """Base of results whose rows can be had as an Arrow table or as a DataFrame of other packages."""
 
     @abstractmethod
     def to_arrow(self) -> pyarrow.Table:

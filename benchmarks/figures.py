@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -48,16 +49,16 @@ class Usage:
     rss_mb_max: float
 
 
-def run_process(arguments: Sequence[str]) -> Usage:
-    """Run a process to its end; a failing one ends the benchmark.
+def run_process(arguments: Sequence[str], output: Path | None = None) -> Usage:
+    """Run a process to its end; a failing one ends the benchmark. What it prints goes to the terminal, or to a file.
 
     It may keep the byte code of modules, as an installation does: else each run would compile hundreds of them anew. A
     small process starts it and measures it: what a process held before it became another counts as memory of that.
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    with NamedTemporaryFile() as measured:
+    with NamedTemporaryFile() as measured, open(output, "wb") if output else nullcontext() as printed:
         command = [sys.executable, "-I", "-S", "-c", _MEASURE, measured.name, *arguments]
-        code = subprocess.run(command, env=environment, check=False).returncode
+        code = subprocess.run(command, env=environment, stdout=printed, check=False).returncode
         if code:
             sys.exit(f"error: {' '.join(arguments)} ended with exit code {code}")
         seconds, processor_seconds, peak = json.load(measured)

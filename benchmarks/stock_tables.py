@@ -3,7 +3,8 @@
 Set SPASEQ_STOCK to the gzipped trades of CORE's experiments. A run begins with the path of a file and the text of a
 query and ends with the rows as an Arrow table; polars reads the CSV into a frame and does nothing else. Both run in
 turn in one process that has loaded both. Seconds are those of the processor, of all threads; a figure is the least of
-its runs.
+its runs. With `--core`, a checkout of CORE (C++) in which it is built, windows are those of CORE, which slide, and its
+program runs beside, as a process that is measured from its start.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from rich.table import Table
 import spaseq
 from benchmarks.core import ENVIRONMENT
 from benchmarks.core_patterns import STEPS
+from benchmarks.core_peer import WITHIN, program_of, run_core
 from benchmarks.figures import report
 
 HEADER = b"type,id,name,volume,price,time\n"
@@ -38,6 +40,8 @@ TEMPLATE = """@prefix : <http://example.org/> .
 <http://example.org/event/{id}> {
   <http://example.org/trade/{id}> a :Trade ; :type "{type}" ; :name "{name}" ; :volume ?volume ; :price ?price }
 """
+TUMBLING = "10 SECONDS"
+"""The window of queries, if CORE does not run beside."""
 Measured = tuple[int, float]
 """Rows, and processor seconds."""
 
@@ -55,8 +59,8 @@ class Whole:
     times_polars: float
 
 
-def query(length: int) -> str:
-    """Pn: n trades of given types and names within 10 seconds, whatever is between them."""
+def query(length: int, within: str = TUMBLING) -> str:
+    """Pn: n trades of given types and names within a window, whatever is between them."""
     names = [f"A{number}" for number in range(length)]
     steps = zip(names, islice(cycle(STEPS), length), strict=True)
     defined = (
@@ -64,7 +68,7 @@ def query(length: int) -> str:
         for name, (side, stock) in steps
     )
     return (
-        f"PREFIX : <http://example.org/> SELECT {' '.join(f'?v{name}' for name in names)} WITHIN 10 SECONDS "
+        f"PREFIX : <http://example.org/> SELECT {' '.join(f'?v{name}' for name in names)} WITHIN {within} "
         f"FROM STREAM S1 <http://example.org/trades> WHERE {{ SEQ({' : '.join(names)}) {' '.join(defined)} }}"
     )
 
@@ -98,13 +102,17 @@ def least(measure: Callable[[], Measured], beside: Callable[[], Measured], runs:
     return pairs[0][0][0], min(one[1] for one, _ in pairs), min(other[1] for _, other in pairs)
 
 
-def measured(folder: Path, lengths: list[int], evaluators: list[str], runs: int) -> list[Whole]:
-    """Every query over both files by every evaluator."""
+def measured(
+    folder: Path, lengths: list[int], evaluators: list[str], runs: int, core: Path | None = None
+) -> list[Whole]:
+    """Every query over both files by every evaluator, and by CORE's program in a checkout."""
     found = []
     for length in lengths:
+        if core is not None:
+            found.append(by_core(core, folder / "trades.csv", length, runs))
         for name in ("trades.csv", "trades.parquet"):
             for evaluator in evaluators:
-                path, text = folder / name, query(length)
+                path, text = folder / name, query(length, TUMBLING if core is None else WITHIN)
                 rows, seconds, polars_seconds = least(
                     lambda path=path, text=text, by=evaluator: run(text, path, by),  # type: ignore[misc]
                     lambda: read(folder / "trades.csv"),
@@ -113,6 +121,18 @@ def measured(folder: Path, lengths: list[int], evaluators: list[str], runs: int)
                 times = seconds / polars_seconds
                 found.append(Whole(f"P{length}", path.suffix[1:], evaluator, rows, seconds, polars_seconds, times))
     return found
+
+
+def by_core(checkout: Path, trades: Path, length: int, runs: int) -> Whole:
+    """A query by CORE's program."""
+    program = program_of(checkout)
+
+    def process() -> Measured:
+        done = run_core(program, trades, length)
+        return done.matches, done.processor_seconds
+
+    rows, seconds, polars_seconds = least(process, lambda: read(trades), runs)
+    return Whole(f"P{length}", "csv", "CORE (C++)", rows, seconds, polars_seconds, seconds / polars_seconds)
 
 
 def _table(found: list[Whole]) -> Table:
@@ -129,13 +149,14 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[3, 6, 9, 12], metavar="N", help="of Pn")
     parser.add_argument("--evaluators", nargs="+", default=["auto", "cea"])
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--core", type=Path, metavar="DIR", help="a checkout of CORE (C++) in which it is built")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if ENVIRONMENT not in os.environ:
         sys.exit(f"error: set {ENVIRONMENT} to the gzipped stock trades of CORE's experiments")
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(os.environ[ENVIRONMENT]), Path(folder))
-        found = measured(Path(folder), options.lengths, options.evaluators, options.runs)
+        found = measured(Path(folder), options.lengths, options.evaluators, options.runs, options.core)
     report([_table(found)], {"stock_tables": found}, options.json)
 
 

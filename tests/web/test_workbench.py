@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -49,12 +50,16 @@ def test_a_query_is_mended_finds_what_a_file_has_and_says_why_and_why_not(
     expect(row).to_contain_text(":s1")
     expect(row).to_contain_text("95")
 
+    memory = page.locator(".facts div").filter(has_text="memory").get_by_role("definition")
+    expect(memory).to_have_text(re.compile(r"^[1-9]\d* B$|^\d+(\.\d)? kB$"))
+    expect(page.get_by_role("button", name="heat")).to_contain_text(re.compile(r"1 rows .* k?B$"))
+
     row.click()
     expect(page.get_by_role("img", name="Timeline of match 1")).to_have_accessible_name(
         "Timeline of match 1: Low: :e1 on S, 2026-01-01 00:00:01; High: :e3 on S, 2026-01-01 00:00:03"
     )
     page.get_by_role("button", name="Why?", exact=True).click()
-    expect(page.get_by_text("FILTER(?high > 90)")).to_be_visible()
+    expect(page.get_by_text("FILTER(?high > 90)", exact=True)).to_be_visible()
 
     page.get_by_role("tab", name="Automaton").click()
     expect(page.get_by_role("button", name="edge ; High 1")).to_be_visible()

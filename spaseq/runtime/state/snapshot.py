@@ -106,6 +106,33 @@ class _Writer:
         return placed
 
 
+def state_bytes(tree: Any, dictionary: Dictionary) -> int:
+    """The size of a state whose ids are those of the dictionary.
+
+    Arrays count as they are, the text of each term once, and all else as in a blob. It takes less time than `dumps`.
+    """
+    found, ids = 0, [np.zeros(0, dtype=np.int64)]
+
+    def counted(value: Any) -> Any:
+        nonlocal found
+        match value:
+            case Values(some):
+                found += some.nbytes
+                ids.append(some.ravel())
+            case np.ndarray():
+                found += value.nbytes
+            case np.integer() | np.bool_():
+                return value.item()
+            case _:
+                raise AssertionError(f"no state: {type(value)}")
+        return None
+
+    plain = len(msgspec.msgpack.encode(tree, enc_hook=counted))
+    distinct = np.unique(np.concatenate(ids))
+    text, _ = dictionary.joined(distinct[distinct != UNBOUND])
+    return found + plain + len(text)
+
+
 def narrowed(values: NDArray[Any]) -> NDArray[Any]:
     """An int64 array in the smallest type that holds its values; any other array as it is."""
     if values.dtype != np.int64 or not values.size:

@@ -36,6 +36,8 @@ class Running:
     found       lines of NDJSON of rows that are not stored yet
     lines       makes them: the ids of rows hold no longer than the events are read
     waiting     the queries of its group that have some
+    state_bytes of its state when it was measured last; None: never
+    measured_at the monotonic time of that, seconds
     """
 
     name: str
@@ -49,6 +51,8 @@ class Running:
     shadow: bool = False
     found: list[str] = field(default_factory=list)
     waiting: dict[Running, None] = field(default_factory=dict)
+    state_bytes: int | None = None
+    measured_at: float = 0.0
     reader: Reader = field(init=False)
     lines: NdjsonLines = field(init=False)
 
@@ -57,6 +61,16 @@ class Running:
         """Its partial matches now."""
         operator = self.reader.operator
         return 0 if operator is None else operator.runs
+
+    @property
+    def has_state(self) -> bool:
+        """False before the first event touches it, and after it was stopped."""
+        return self.reader.operator is not None
+
+    @property
+    def memory(self) -> int | None:
+        """The bytes of its state when it was measured last; None: never."""
+        return self.state_bytes if self.has_state else 0
 
     def take(self, rows: Rows) -> None:
         """Keep rows until the records that decided them have been read."""

@@ -115,6 +115,7 @@ class Overview:
             "state": "failed" if error else "paused" if declared.paused else "running",
             "rows": self._database.newest_row(declared.number),
             "runs": 0 if running is None else running.runs,
+            "memory": 0 if running is None else running.memory,
             "error": {"title": "The query was stopped", "status": 500, "detail": error} if error else None,
         }
 

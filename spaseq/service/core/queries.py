@@ -24,6 +24,7 @@ from spaseq.service.core.meanings import meaning_of, uses_knowledge
 from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
 from spaseq.service.core.operators import Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
+from spaseq.service.core.sizes import Sizes
 from spaseq.service.core.state import State
 
 ASLEEP_S_MIN, ASLEEP_S_MAX = 0.5, 30.0
@@ -48,6 +49,7 @@ class Queries:
         self.operators = Operators(knowledge, kernels)
         self.main = Group(self.operators.network(), state.number)
         self.aside: list[Group] = []
+        self.sizes = Sizes(self.operators.dictionary)
 
     @property
     def lagging(self) -> list[Group]:
@@ -72,6 +74,12 @@ class Queries:
         if running is None or counts is None:
             return 0
         return running.runs if counts.standing is None else sum(counts.standing)
+
+    def measured(self, names: Sequence[str]) -> dict[str, int | None]:
+        """The bytes of the states of queries that are there, as they were measured last; now, as far as that is due."""
+        found = {name: running for name in names if (running := self.running(name)) is not None}
+        self.sizes.measure([each for each in found.values() if each.has_state])
+        return {name: running.memory for name, running in found.items()}
 
     def run_counts(self, name: str) -> RunCounts | None:
         """The partial matches of a query now; None: it is not there, or was stopped."""

@@ -193,11 +193,11 @@ class Service:
 
     def queries(self) -> list[dict[str, Any]]:
         """All queries."""
-        return self._with_runs(self._overview.queries())
+        return self._as_now(self._overview.queries())
 
     def query(self, name: str) -> dict[str, Any]:
         """A query, with its counters."""
-        return self._with_runs([self._overview.query(name)])[0]
+        return self._as_now([self._overview.query(name)])[0]
 
     def delete_query(self, name: str) -> None:
         """Delete a query whose stream nobody reads; those who follow its rows are told."""
@@ -359,11 +359,20 @@ class Service:
         except TimeoutError:
             return None
 
-    def _with_runs(self, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Queries as they are shown, without the partial matches whose windows have passed."""
-        names = [each["name"] for each in shown if each["runs"]]
-        now = (self._looked(lambda: {name: self._queries.runs(name) for name in names}) if names else None) or {}
-        return [{**each, "runs": now.get(each["name"], each["runs"])} for each in shown]
+    def _as_now(self, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Queries as they are shown, without the partial matches whose windows have passed, and with their memory."""
+        waiting = [each["name"] for each in shown if each["runs"]]
+        held = [each["name"] for each in shown if each["memory"] != 0] if self._queries.sizes.due else []
+        if not waiting and not held:
+            return shown
+        look = self._looked(
+            lambda: ({name: self._queries.runs(name) for name in waiting}, self._queries.measured(held))
+        )
+        runs, memory = look or ({}, {})
+        return [
+            {**each, "runs": runs.get(name := each["name"], each["runs"]), "memory": memory.get(name, each["memory"])}
+            for each in shown
+        ]
 
     def _check_pushed(self, stream: str) -> None:
         """Refused for a stream that a query makes."""

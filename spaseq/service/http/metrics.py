@@ -89,11 +89,14 @@ def _families(label: str, counters: dict[str, str], things: list[dict[str, objec
 def _of_states(queries: list[dict[str, object]]) -> Iterable[Metric]:
     runs = GaugeMetricFamily("spaseq_query_runs", "Partial matches kept.", labels=["query"])
     states = GaugeMetricFamily("spaseq_query_state", "1 for the state of a query.", labels=["query", "state"])
+    memory = GaugeMetricFamily("spaseq_query_memory_bytes", "Size of the state, if it is known.", labels=["query"])
     for each in queries:
         runs.add_metric([str(each["name"])], float(str(each["runs"] or 0)))
+        if each["memory"] is not None:
+            memory.add_metric([str(each["name"])], float(str(each["memory"])))
         for state in _STATES:
             states.add_metric([str(each["name"]), state], float(each["state"] == state))
-    return runs, states
+    return runs, memory, states
 
 
 def _of_sources(streams: list[dict[str, Any]]) -> Metric:

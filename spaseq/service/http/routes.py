@@ -16,6 +16,7 @@ _PUT = {201: "created", 200: "changed", 400: "no JSON", 422: "a value is no good
 _TEXT: Mapping[str, type | None] = {QUERY_TEXT: None, "text/plain": None}
 _AFTER = {"after": ("query", "the number of the row before the first one; 0: from the beginning")}
 _PERIOD = {"from": ("query", "the time from which on events count"), "to": ("query", "the time before which they do")}
+_MEMORY = "memory is the size of the state in bytes when it was measured last; null: not yet"
 _GONE = "the row or its events are past retention"
 _PUSHED = {
     202: "on disk: how many were accepted, duplicates, late, rejected, and the position",
@@ -66,8 +67,8 @@ _KNOWLEDGE = (
     ),
 )  # fmt: skip
 _QUERIES = (
-    Operation("GET", "/v1/queries", "read", queries.all_queries, {200: "an array"}),
-    Operation("GET", "/v1/queries/{name}", "read", queries.query, {200: "the query"} | _MISSING),
+    Operation("GET", "/v1/queries", "read", queries.all_queries, {200: f"an array; {_MEMORY}"}),
+    Operation("GET", "/v1/queries/{name}", "read", queries.query, {200: f"the query; {_MEMORY}"} | _MISSING),
     Operation(
         "PUT", "/v1/queries/{name}", "admin", queries.put_query,
         _PUT | {409: "its derived stream exists elsewhere, or is read and would be gone"},

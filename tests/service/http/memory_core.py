@@ -113,7 +113,7 @@ class MemoryCore:
 
     def query(self, name: str) -> dict[str, Any]:
         settings = self._one(self._queries, name)
-        counters = {"state": "running", "rows": len(self.found[name]), "runs": 0, "error": None}
+        counters = {"state": "running", "rows": len(self.found[name]), "runs": 0, "memory": 0, "error": None}
         return {**settings.shown(), "name": name, **counters, "since_seen": settings.since}
 
     def delete_query(self, name: str) -> None:

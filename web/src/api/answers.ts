@@ -35,6 +35,8 @@ export interface Query {
   state: "running" | "paused" | "failed";
   rows: number;
   runs: number | null;
+  /** Bytes of its state when it was measured last; null: not yet. */
+  memory: number | null;
   error: ProblemDetails | null;
 }
 

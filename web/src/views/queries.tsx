@@ -2,6 +2,7 @@ import type { Query } from "../api/answers";
 import { rateText } from "../model/rates";
 import { select, selection } from "../model/selection";
 import { counter, letters, queries } from "../model/service";
+import { sizeText } from "../model/sizes";
 
 /** All queries, a place for a new one, and the dead letters. */
 export function Queries() {
@@ -55,6 +56,7 @@ function Line({ query }: { query: Query }) {
         <span class="item-more">
           {query.state} · {query.rows.toLocaleString("en")} rows
           {query.runs !== null && ` · ${query.runs.toLocaleString("en")} partial matches`}
+          {query.memory !== null && ` · ${sizeText(query.memory)}`}
         </span>
       </button>
     </li>

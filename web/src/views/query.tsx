@@ -3,8 +3,11 @@ import type { Query, Validation } from "../api/answers";
 import { Refused } from "../api/client";
 import { changeState, formatted, putQuery, removeQuery, type Since } from "../model/changes";
 import { attempt } from "../model/notices";
+import { rateText } from "../model/rates";
 import { select } from "../model/selection";
-import { queries, standing } from "../model/service";
+import { counter, queries, standing } from "../model/service";
+import { sizeText } from "../model/sizes";
+import { Facts } from "../parts/facts";
 import { EditorPane } from "./editor_pane";
 import { Examples } from "./examples";
 import { Problems } from "./problems";
@@ -59,6 +62,7 @@ export function QueryView({ name }: { name: string | null }) {
           )
           : <h2 id="query-title">{name}</h2>}
         {query && <State query={query} />}
+        {query && <Counts query={query} />}
         <span class="grow" />
         <button type="button" onClick={() => void format()}>Format</button>
         {query && <Changes query={query} />}
@@ -85,6 +89,20 @@ export function QueryView({ name }: { name: string | null }) {
 
 function State({ query }: { query: Query }) {
   return <span class={`badge ${query.state}`}>{query.state}</span>;
+}
+
+/** Rows, how fast they come, and what the query holds. */
+function Counts({ query }: { query: Query }) {
+  const memory = query.memory === null ? "not measured yet" : sizeText(query.memory);
+  return (
+    <Facts
+      facts={[
+        ["rows", query.rows.toLocaleString("en")],
+        ["rows a second", rateText(counter("query", query.name).rate)],
+        ["memory", memory],
+      ]}
+    />
+  );
 }
 
 function Changes({ query }: { query: Query }) {

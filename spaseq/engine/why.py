@@ -18,7 +18,7 @@ from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.engine.arguments import meanings_of
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import BatchOver, Knowledge
+from spaseq.engine.setup import BatchOver, Knowledge, skipped_rows
 from spaseq.engine.why_groups import MATCHES_MAX, group_of, matches_in, of_groups, of_matches
 from spaseq.errors import InputError
 from spaseq.inputs.given import GivenEvents
@@ -117,7 +117,7 @@ class RecordedJob(Job):
         late = [self._of_stream(number, iri) for number, (_, iri) in enumerate(query.streams)]
         return Evidence(
             compiled, self._dictionary, self._setup.evaluator, background, patterns, pool, first, batch,
-            EventBatch.concatenate(late),
+            EventBatch.concatenate(late), partial(skipped_rows, self._bases),
         )  # fmt: skip
 
     def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:

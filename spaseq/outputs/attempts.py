@@ -19,6 +19,13 @@ CAUSES = (
 """In the order in which one is named where several hold for an event."""
 _SHOWN_MAX = 10
 """Attempts that the text shows; JSON has all."""
+_ALIKE = {
+    "value": ": equal values, but different terms",
+    "text": ": the same text, but different terms",
+    "number": ": the same number, but different terms",
+    "case": ": the same text but for upper and lower case",
+}
+"""In words, what the two terms of a join have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,13 @@ def in_words(fault: Fault) -> str:
         case "order":
             return f"{_graphs(detail['events'])} have different times"
         case "join":
-            return f"?{detail['variable']} is {_value(detail['run'])} here and {_value(detail['event'])} there"
+            terms = f"?{detail['variable']} is {_value(detail['run'])} here and {_value(detail['event'])} there"
+            return terms + _ALIKE.get(detail.get("same", ""), "")
+        case "service":
+            return f"endpoint <{detail['kb']}> did not answer"
+        case "waiting":
+            until = f" until {detail['until']}" if detail["until"] is not None else ""
+            return f"an event may still come on {detail['stream']}{until}"
         case "partition":
             return f"?{detail['variable']} is unbound"
         case "having":

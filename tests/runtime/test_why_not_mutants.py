@@ -25,8 +25,8 @@ def mislabelled(*_: Any) -> list[Fault]:
     return [Fault("limit", {}, "raise the limit")]
 
 
-def with_its_own_term(faults: Faults, variable: int, run: int, event: int, join: Any = Faults.join) -> Fault:
-    found: Fault = join(faults, variable, run, event)
+def with_its_own_term(faults: Faults, *found_by: int, join: Any = Faults.join) -> Fault:
+    found: Fault = join(faults, *found_by)
     return replace(found, detail={**found.detail, "run": found.detail["event"]})
 
 

@@ -8,6 +8,7 @@ from itertools import chain, islice, product
 
 from spaseq.algebra.partitions import as_written
 from spaseq.outputs.attempts import CAUSES, Attempt, Fault
+from spaseq.runtime.why.alike import likeness_key
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.faults import Faults
 from spaseq.runtime.why.furthest import Furthest, Stuck
@@ -15,12 +16,14 @@ from spaseq.runtime.why.in_the_way import in_the_way, written
 from spaseq.runtime.why.places import NOTHING, Place, Step
 from spaseq.runtime.why.reasons import bound, events_of
 from spaseq.runtime.why.relaxed import Relaxed
-from spaseq.runtime.why.runs import FOREVER, MATCH, Run, seen_from
+from spaseq.runtime.why.runs import FOREVER, MATCH, Run, Values, seen_from
 from spaseq.runtime.why.search import BEGINNING
 from spaseq.runtime.why.world import Candidate
 
 LOOKS_MAX = 64
 """Events that an attempt is tried with, of each kind: nearest first."""
+ALIKE_MAX = 100_000
+"""Solutions of a step up to which those with terms that are alike are looked for."""
 
 
 Found = tuple[int | None, Sequence[Fault]]
@@ -34,8 +37,11 @@ def _fewer(one: Found | None, other: Found | None) -> Found | None:
     return other if len(other[1]) < len(one[1]) else one
 
 
-_RANKS = {cause: CAUSES.index(cause) + len(CAUSES) * (cause in ("order", "end")) for cause in CAUSES}
-"""Of attempts with as many causes, those that only events at another time would help come last."""
+_TERMS, _TIMES = ("pattern", "join"), ("order", "end")
+_RANKS = {cause: ((cause in _TERMS) + 2 * (cause in _TIMES), place) for place, cause in enumerate(CAUSES)}
+"""Of attempts with as many causes, those come last that only other terms, or events at another time, would help."""
+_LIKELY = {"seen", "same"}
+"""The details of what is likely a mistake of the query: events have a similar predicate, or a term that is alike."""
 
 
 class Analysis:
@@ -47,6 +53,8 @@ class Analysis:
         self._late = late
         self._relaxed: dict[int, Relaxed] = {}
         self._by_time: dict[tuple[int, int], tuple[list[int], list[Candidate]]] = {}
+        self._keys: dict[int, object] = {}
+        self._likenesses: dict[tuple[int, tuple[int, ...]], dict[tuple[object, ...], list[Candidate]]] = {}
 
     def attempts(self) -> list[Attempt]:
         """Every attempt that was kept, once, those with the fewest causes first."""
@@ -55,7 +63,8 @@ class Analysis:
             attempt = self._removed(stuck) if stuck.step is None else self._stuck(stuck, stuck.step)
             if attempt is None:
                 continue
-            rank = (len({f.cause for f in attempt.faults}), len(attempt.faults), _RANKS[attempt.cause])
+            likely = any(f.detail.keys() & _LIKELY for f in attempt.faults)
+            rank = (len({f.cause for f in attempt.faults}), len(attempt.faults), not likely, _RANKS[attempt.cause])
             identity = (frozenset((e.symbol, e.event, *e.values.items()) for e in stuck.run.entries), attempt.step)
             if identity not in found or rank < found[identity][0]:
                 found[identity] = (rank, attempt)
@@ -134,7 +143,7 @@ class Analysis:
         """The faults of events for a step that lack parts of its patterns, in the order of CAUSES."""
         faults = self._faults(stuck)
         found = [
-            faults.among(chosen, candidate, self.relaxed(symbol).fault(part, candidate[1]))
+            faults.among(chosen, candidate, self.relaxed(symbol).fault(part, *candidate))
             for symbol, parts, candidate in zip(step.place.symbols, lacks, chosen, strict=True)
             for part in parts
             if part < len(self.relaxed(symbol).parts)
@@ -165,7 +174,8 @@ class Analysis:
         if after and lacks[0] is None:
             bindings = seen_from(run.entries, step.path, world.given)
             begin = BEGINNING if time is None else time
-            found = chain(islice(world.solutions[symbol].fitting(bindings, begin, FOREVER), LOOKS_MAX), found)
+            fitting = world.solutions[symbol].fitting(bindings, begin, FOREVER)
+            found = chain(islice(fitting, LOOKS_MAX), self._alike(symbol, bindings, begin), found)
         for candidate in found:
             if candidate[0] in run.events or not self._furthest.fits(symbol, *candidate):
                 continue
@@ -182,6 +192,28 @@ class Analysis:
         times, found = self._sorted(symbol, part)
         begin = 0 if time is None else bisect_right(times, time)
         return found[begin : begin + LOOKS_MAX] if after else found[max(begin - LOOKS_MAX, 0) : begin][::-1]
+
+    def _alike(self, symbol: int, bindings: Values, begin: int) -> Iterator[Candidate]:
+        """Solutions from a time on that agree with bindings but in terms that are alike."""
+        certain = self._evidence.compiled.program.symbols[symbol].certain
+        key = tuple(variable for variable in sorted(certain) if variable in bindings)
+        if not key or len(self._evidence.found[symbol]) > ALIKE_MAX:
+            return
+        if (symbol, key) not in self._likenesses:
+            times, index = self._evidence.merged.times, dict[tuple[object, ...], list[Candidate]]()
+            for candidate in sorted(self._evidence.found[symbol], key=lambda each: (times[each[0]], each[0])):
+                index.setdefault(self._likeness_of(candidate[1], key), []).append(candidate)
+            self._likenesses[symbol, key] = index
+        alike = self._likenesses[symbol, key].get(self._likeness_of(bindings, key), ())
+        times = self._evidence.merged.times
+        differing = (each for each in alike if any(each[1][v] != bindings[v] for v in key))
+        yield from islice((each for each in differing if times[each[0]] >= begin), LOOKS_MAX)
+
+    def _likeness_of(self, values: Values, key: Sequence[int]) -> tuple[object, ...]:
+        """The same for solutions whose terms are alike."""
+        for value in {values[variable] for variable in key} - self._keys.keys():
+            self._keys[value] = likeness_key(self._evidence.term(value))
+        return tuple(self._keys[values[variable]] for variable in key)
 
     def _at(self, symbol: int, part: int | None, time: int) -> list[Candidate]:
         """Solutions at a time; if there is none, the nearest one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +29,7 @@ class Evidence:
     first   how many events were before them
     batch   those in merged order
     late    events of the query's streams that were late, in order of arrival
+    skipped by the IRI of an endpoint, the rows that were joined with nothing so far as it did not answer
     """
 
     compiled: Compiled
@@ -40,6 +41,7 @@ class Evidence:
     first: int
     batch: EventBatch
     late: EventBatch
+    skipped: Callable[[], Mapping[str, int]] = dict
 
     @cached_property
     def every(self) -> EventBatch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from automata.plan import expression as nodes
@@ -12,12 +13,16 @@ from sparql_gpm.terms import to_ntriples
 from spaseq.algebra.partitions import as_written
 from spaseq.algebra.words import duration_in_words, window_in_words
 from spaseq.outputs.attempts import CAUSES, Fault
+from spaseq.runtime.why.alike import likeness
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.places import Before, Step
 from spaseq.runtime.why.reasons import condition_seen
 from spaseq.runtime.why.runs import Run, clashes, seen_from
 from spaseq.runtime.why.search import Search, whole
 from spaseq.runtime.why.world import Candidate, Frame
+
+_COMPARED = {"value": "values", "text": "texts", "number": "numbers", "case": "texts in lower case"}
+"""In words, what is compared of terms that have it in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +80,31 @@ class Faults:
 
     def _join(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
         bindings = seen_from(run.entries, step.path, self.search.world.given)
-        for candidate in chosen:
+        for symbol, candidate in zip(step.place.symbols, chosen, strict=True):
             values = candidate[1]
             for variable in clashes(values, bindings):
-                yield self.among(chosen, candidate, self.join(variable, bindings[variable], values[variable]))
+                fault = self.join(symbol, variable, bindings[variable], values[variable])
+                yield self.among(chosen, candidate, fault)
             bindings = {**values, **bindings}
 
-    def join(self, variable: int, run: int, event: int) -> Fault:
-        """Two values of a variable."""
+    def join(self, symbol: int, variable: int, run: int, event: int) -> Fault:
+        """Two terms of a variable, the latter of a solution of a symbol."""
         name = as_written(self.evidence.compiled.query.variables[variable])
         mine, other = self.evidence.term(run), self.evidence.term(event)
-        detail = {"variable": name, "run": mine, "event": other}
-        return Fault("join", detail, f"let ?{name} be the same: it is {to_ntriples(mine)} and {to_ntriples(other)}")
+        detail: dict[str, Any] = {"variable": name, "run": mine, "event": other}
+        alike = likeness(mine, other)
+        if alike is None:
+            return Fault("join", detail, f"let ?{name} be the same: it is {to_ntriples(mine)} and {to_ntriples(other)}")
+        detail["same"] = alike.name
+        if variable in self.search.world.program.partition:
+            return Fault("join", detail, f"write {to_ntriples(mine)} and {to_ntriples(other)} in one way")
+        query = self.evidence.compiled.query
+        step = query.patterns[symbol].name
+        names = (f"{name}_{step}{number or ''}" for number in count())
+        other_name = next(each for each in names if each not in query.variables)
+        compared = alike.written(other_name, name)
+        repair = f"name it ?{other_name} in {step}, and compare the {_COMPARED[alike.name]}: {compared}"
+        return Fault("join", detail, repair)
 
     def _partition(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
         world = self.search.world

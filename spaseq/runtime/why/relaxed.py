@@ -107,9 +107,11 @@ class Relaxed:
                 values = made[0][1]
         return [part for part in range(len(self.parts)) if part not in kept], values
 
-    def fault(self, part: int, values: Values) -> Fault:
-        """The fault of a part that has no solution; `values` of the pattern without it."""
+    def fault(self, part: int, event: int, values: Values) -> Fault:
+        """The fault of a part that has no solution in an event; `values` of the pattern without it."""
         query, lacking, name = self._evidence.compiled.query, self.parts[part], self._pattern.name
+        if lacking.home is not None and self._is_skipped(lacking.home, event):
+            return Fault("service", {"kb": lacking.home}, f"wait until <{lacking.home}> answers: --kb-failure wait")
         if lacking.home is not None:
             repair = f"let knowledge base <{lacking.home}> have what {name} asks it for"
             return Fault("pattern", {"kb": lacking.home}, repair)
@@ -126,6 +128,14 @@ class Relaxed:
                     "pattern", {**detail, "seen": seen}, f"write <{seen}>, which events have, in {text} of {name}"
                 )
         return Fault("pattern", detail, f"leave out {text} in {name}")
+
+    def _is_skipped(self, endpoint: str, event: int) -> bool:
+        """True if an endpoint did not answer what an event asks: now it does, or it is skipped again."""
+        before = self._evidence.skipped().get(endpoint, 0)
+        if not before:
+            return False
+        answered = len(self._solved(self._pattern.pattern, self._evidence.single(event), None).events) > 0
+        return answered or self._evidence.skipped().get(endpoint, 0) > before
 
     def _read(self, condition: Expression, values: Values) -> dict[str, Term]:
         """The terms that a condition reads, by variable."""

@@ -13,6 +13,8 @@ from sparql_gpm.numeric import float64
 from sparql_gpm.term_text import canonical_token, term_of
 from sparql_gpm.terms import Term
 
+_ROOM_MIN = 64
+"""Places of the column of numbers at first: the body of a request has few terms."""
 _term_of = lru_cache(maxsize=1 << 16)(term_of)
 """Cached: the dictionaries of one process have many terms in common."""
 
@@ -24,7 +26,7 @@ class TermObjects:
         self._ids: dict[Term, int] = {}
         self._terms: list[Term | None] = [None]
         self._free: list[int] = []
-        self.numbers: NDArray[np.float64] = np.full(1024, np.nan)
+        self.numbers: NDArray[np.float64] = np.full(_ROOM_MIN, np.nan)
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -19,6 +19,10 @@ from sparql_gpm.term_text import with_suffix
 from spaseq.runtime.state.snapshot import narrowed
 
 _UNDERSCORE = ord("_")
+_BLANK_INSIDE = (b"_", b"<<")
+"""The beginnings of blank nodes and of triple terms, which may have some."""
+_FEW = 64
+"""So few terms are suffixed one by one sooner than all at once."""
 _Column = tuple[str, bytes]
 PackedTerms = tuple[bytes, _Column, bytes]
 PackedColumns = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
@@ -63,6 +67,8 @@ def unpacked_texts(packed: PackedEvents) -> tuple[list[str], EventBatch]:
 
 def _suffixed(text: bytes, lengths: Ids, suffix: str) -> tuple[bytes, Ids]:
     """The texts with the suffix after each blank node's label."""
+    if len(lengths) <= _FEW:
+        return _few_suffixed(text, lengths, suffix)
     ends = np.cumsum(lengths)
     places = np.flatnonzero(may_have_blank_nodes(text, ends - lengths))
     if not suffix or not len(places):
@@ -73,6 +79,16 @@ def _suffixed(text: bytes, lengths: Ids, suffix: str) -> tuple[bytes, Ids]:
     suffixed[places[nodes]] += len(added)
     text = np.insert(characters, np.repeat(at, len(added)), np.tile(added, len(at))).tobytes()
     return _suffixed_inside(text, suffixed, places[~nodes].tolist(), suffix)
+
+
+def _few_suffixed(text: bytes, lengths: Ids, suffix: str) -> tuple[bytes, Ids]:
+    """The same of few texts, one by one."""
+    tokens, at = [], 0
+    for length in lengths.tolist():
+        token = text[at : at + length]
+        tokens.append(with_suffix(token, suffix) if suffix and token.startswith(_BLANK_INSIDE) else token)
+        at += length
+    return b"".join(tokens), np.array([len(token) for token in tokens], dtype=np.int64)
 
 
 def _suffixed_inside(text: bytes, lengths: Ids, places: Sequence[int], suffix: str) -> tuple[bytes, Ids]:

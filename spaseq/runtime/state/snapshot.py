@@ -32,7 +32,9 @@ _Packed = tuple[bytes, bytes, bytes, bytes]
 """Text, lengths, numbers, tree."""
 _LEVEL = 1
 _TERMS = ("subjects", "predicates", "objects")
-_NARROW = (np.int8, np.int16, np.int32)
+_NARROW = [(kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in (np.int8, np.int16, np.int32)]
+_FEW = 64
+"""Of so few numbers Python finds the least sooner than numpy."""
 
 
 def dumps(tree: Any, dictionary: Dictionary) -> bytes:
@@ -137,9 +139,15 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
     """An int64 array in the smallest type that holds its values; any other array as it is."""
     if values.dtype != np.int64 or not values.size:
         return values
-    least, most = int(values.min()), int(values.max())
-    fits = (kind for kind in _NARROW if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max)
-    return values.astype(next(fits, np.int64))
+    if values.size <= _FEW:
+        numbers = values.ravel().tolist()
+        least, most = min(numbers), max(numbers)
+    else:
+        least, most = int(values.min()), int(values.max())
+    for kind, low, high in _NARROW:
+        if low <= least and most <= high:
+            return values.astype(kind)
+    return values
 
 
 def _bytes(array: NDArray[Any]) -> bytes:

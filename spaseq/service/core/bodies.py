@@ -83,6 +83,8 @@ def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int, 
     lines = np.concatenate([part.lines for part in parts] or [np.zeros(0, dtype=np.int64)])
     names = list(batch.names)
     named = np.array([not name.startswith(_UNNAMED_PREFIX) for name in names], dtype=np.bool_)
+    if not faults and len(set(names)) == len(names):
+        return Body(batch, named, lines, 0, (), dictionary)
     kept = np.ones(len(batch), dtype=np.bool_)
     left_out = _first_of_each_event(faults, names, lines, kept)
     duplicates = 0

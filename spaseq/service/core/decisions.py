@@ -79,7 +79,7 @@ def answer_of(record: Accepted, faults: Sequence[Malformed]) -> dict[str, Any]:
 
 def renamed(body: Body, taken: Ids, stream: str, unnamed: int) -> EventBatch:
     """These events of a body; those without a graph IRI are named by their number on the stream."""
-    events, numbers = body.events.take(taken), count(unnamed)
+    events, numbers = body.events if len(taken) == len(body.events) else body.events.take(taken), count(unnamed)
     if body.named[taken].all():
         return events
     named = zip(events.names, body.named[taken].tolist(), strict=True)

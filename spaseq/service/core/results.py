@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 from threading import Lock
 from typing import Any
 
@@ -20,26 +21,26 @@ FRESH_CHARACTERS_MAX = 1 << 20
 """Of rows of a query that are kept in memory for those who follow it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Fresh:
-    """The newest rows of a query, in order; `number` is that of the query."""
+    """The newest rows of a query, in order; `number` is that of the query, `characters` those of the rows' texts.
+
+    Any thread reads the rows while one adds some at the end: those that go, go by another list.
+    """
 
     number: int
-    rows: list[tuple[int, str]]
+    rows: list[tuple[int, str]] = field(default_factory=list)
+    characters: int = 0
 
-    @staticmethod
-    def of(found: Sequence[Row], before: _Fresh | None) -> _Fresh:
-        """These rows, and those before them as far as there is room; the last one in any case."""
-        number = found[0][0]
-        rows = [] if before is None or before.number != number else before.rows
-        rows = [*rows, *((n, text) for _, n, _, text in found)][-FRESH_ROWS_MAX:]
-        room, kept = FRESH_CHARACTERS_MAX, 0
-        for _, text in reversed(rows):
-            room -= len(text)
-            if room < 0 and kept:
-                break
-            kept += 1
-        return _Fresh(number, rows[-kept:])
+    def add(self, found: Sequence[Row]) -> None:
+        """Add rows; of more than there is room for, the newer half, and the last one in any case, are kept."""
+        self.rows += [(n, text) for _, n, _, text in found]
+        self.characters += sum([len(text) for _, _, _, text in found])
+        if len(self.rows) > FRESH_ROWS_MAX or self.characters > FRESH_CHARACTERS_MAX:
+            sizes = accumulate(len(text) for _, text in reversed(self.rows[-FRESH_ROWS_MAX // 2 :]))
+            kept = max(1, sum(1 for size in sizes if size <= FRESH_CHARACTERS_MAX // 2))
+            self.rows = self.rows[-kept:]
+            self.characters = sum([len(text) for _, text in self.rows])
 
 
 class Results:
@@ -79,8 +80,10 @@ class Results:
         fresh = self._fresh.get(name)
         if fresh is None or fresh.number != self._number_of(name):
             return None
-        first = fresh.rows[0][0]
-        return fresh.rows[after + 1 - first :] if first <= after + 1 <= fresh.rows[-1][0] + 1 else None
+        rows = fresh.rows
+        if not rows or not rows[0][0] <= after + 1 <= rows[-1][0] + 1:
+            return None
+        return rows[after + 1 - rows[0][0] :]
 
     def newest_row(self, name: str) -> int:
         """The number of the newest row; 0: there was none."""
@@ -121,7 +124,10 @@ class Results:
         """Let those know who follow queries that have these rows since now."""
         with self._telling:
             for name in found.keys() & self._told.keys():
-                self._fresh[name] = _Fresh.of(found[name], self._fresh.get(name))
+                number, fresh = found[name][0][0], self._fresh.get(name)
+                if fresh is None or fresh.number != number:
+                    fresh = self._fresh[name] = _Fresh(number)
+                fresh.add(found[name])
         self.tell(found.keys())
 
     def tell(self, names: Collection[str]) -> None:

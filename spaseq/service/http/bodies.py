@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from spaseq.service.errors import Refused
 from spaseq.service.http.problem import later, plain
@@ -67,17 +67,18 @@ async def received(request: Request, budget: BodyBudget) -> AsyncIterator[bytes]
 
 
 async def _parts(request: Request) -> AsyncIterator[bytes]:
-    parts = request.stream().__aiter__()
-    while True:
+    more = True
+    while more:
         try:
             async with asyncio.timeout(PAUSE_S_MAX):
-                part = await anext(parts, None)
+                message = await request.receive()
         except TimeoutError:
             detail = f"no part of the body came for {PAUSE_S_MAX:g} s"
             raise plain(408, detail, {"Connection": "close"}) from None
-        if part is None:
-            return
-        yield part
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        more = message.get("more_body", False)
+        yield message.get("body", b"")
 
 
 class _Plain:

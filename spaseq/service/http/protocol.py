@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -42,6 +42,39 @@ class Connections:
         return BoundedProtocol(self, config, server_state, app_state, _loop)
 
 
+class JoinedWrites:
+    """A transport that sends what is written in one turn of the loop with one call, as far as it is two parts.
+
+    That are the head of an answer and its body. Each call lets other threads compute before the next one.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._first = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send what waits, and this; if nothing waits, this waits for the next part, or the end of the turn."""
+        if self._first:
+            first, self._first = self._first, b""
+            self._transport.write(first + data)
+        else:
+            self._first = data
+            self._loop.call_soon(self._flush)
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._first:
+            first, self._first = self._first, b""
+            self._transport.write(first)
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP/1.1 whose headers have to come in time and in so many bytes.
 
@@ -66,7 +99,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request; refuse it if there are too many connections."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, JoinedWrites(transport, self.loop)))
         connected = transport.get_extra_info("socket")
         if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNSENT_MS_MAX)

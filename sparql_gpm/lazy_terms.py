@@ -19,6 +19,10 @@ class Coded(Protocol):
     def codes(self) -> Ids:
         """int64[n]: the code of each cell, from 0 on, or NULL."""
 
+    @property
+    def full(self) -> bool:
+        """No cell is empty."""
+
     def values(self) -> int:
         """The number of distinct values."""
 
@@ -101,7 +105,6 @@ class Interned:
         self._coded = coded
         self._table: Ids | None = None
         self._whole = False
-        self._full: bool | None = None
 
     def codes(self) -> Ids:
         """See `Coded`."""
@@ -109,19 +112,23 @@ class Interned:
 
     @property
     def full(self) -> bool:
-        """No cell is empty."""
-        if self._full is None:
-            self._full = not bool((self.codes() == NULL).any())
-        return self._full
+        """See `Coded`."""
+        return self._coded.full
+
+    def occurring(self, codes: Ids) -> Ids:
+        """Those of the codes that are of a value, each once."""
+        mask = np.zeros(self._coded.values() + 1, dtype=np.bool_)
+        mask[codes] = True
+        return np.flatnonzero(mask[:-1])
 
     def ids(self, codes: Ids) -> Ids:
         """The ids of codes, UNBOUND for NULL."""
         table = self._ids()
         found = table[codes]
-        if not self._whole and len(missing := np.unique(codes[(found == UNBOUND) & (codes != NULL)])):
-            table[missing] = self._coded.intern(missing)
-            found = table[codes]
-        return found
+        if self._whole or len(missing := self.occurring(codes[found == UNBOUND])) == 0:
+            return found
+        table[missing] = self._coded.intern(missing)
+        return table[codes]
 
     def all(self) -> Ids:
         """The ids of all distinct values, by code."""
@@ -163,8 +170,7 @@ class ColumnTerms:
 
     def distinct(self) -> Ids:
         """See `LazyTerms`."""
-        codes = np.unique(self._codes())
-        return self._values.ids(codes[codes != NULL])
+        return self._values.ids(self._values.occurring(self._codes()))
 
     def stated(self) -> Mask | None:
         """See `LazyTerms`."""

@@ -16,16 +16,13 @@ from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.inputs.tables.marks import NO_TEXT
 
 UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_DIGITS_MAX = 15
-"""Longer integers are read one by one."""
+DIGITS_MAX = 15
+"""Longer integers, with their signs, are read one by one."""
 _ASCII = 0x80
 
 
 class ArrowColumn:
-    """n cells.
-
-    untyped     they are text without a type, as in CSV: an empty one is null
-    """
+    """See `PlainColumn`."""
 
     def __init__(self, array: Any, untyped: bool) -> None:
         self._array, self.untyped = array, untyped
@@ -35,17 +32,17 @@ class ArrowColumn:
 
     @property
     def is_text(self) -> bool:
-        """Cells are strings."""
+        """See `PlainColumn`."""
         return self.untyped or bool(pa.types.is_string(self._array.type))
 
     @property
     def is_integer(self) -> bool:
-        """Cells are integers by their type."""
+        """See `PlainColumn`."""
         return bool(pa.types.is_integer(self._array.type))
 
     @property
     def is_certain(self) -> bool:
-        """Every cell is a value or a text, whatever it is."""
+        """See `PlainColumn`."""
         if not self.is_text:
             types = pa.types
             return any(test(self._array.type) for test in (types.is_integer, types.is_floating, types.is_boolean))
@@ -53,16 +50,16 @@ class ArrowColumn:
 
     @cached_property
     def is_ascii(self) -> bool:
-        """No text has a character that is not in ASCII."""
+        """See `PlainColumn`."""
         return not len(self._bytes) or int(self._bytes.max()) < _ASCII
 
     @cached_property
     def has_null(self) -> bool:
-        """Some cell is empty."""
+        """See `PlainColumn`."""
         return self._array.null_count > 0 or (self.untyped and not bool((np.diff(self._ends) > 0).all()))
 
     def encoded(self) -> tuple[Ids, Any]:
-        """The code of each cell, NULL for none, and the distinct values, in an array of the same type."""
+        """See `PlainColumn`; the values have the type of the cells."""
         if self.untyped and self.has_null:
             encoded = pc.if_else(pc.equal(self._array, b""), None, self._array).dictionary_encode()
         else:
@@ -73,7 +70,7 @@ class ArrowColumn:
         return as_ids(np.asarray(indices)), encoded.dictionary
 
     def integers(self) -> Ids | None:
-        """The cells as integers; None if some is null, or no integer as everybody writes it."""
+        """See `PlainColumn`."""
         if self.has_null:
             return None
         if self.is_integer:
@@ -85,7 +82,7 @@ class ArrowColumn:
         first, in_text = self._characters[self._ends[:-1]], self._bytes
         digits = (in_text >= ord("0")) & (in_text <= ord("9"))
         signs = first == ord("-")
-        if np.count_nonzero(~digits) != np.count_nonzero(signs) or (lengths > _DIGITS_MAX).any():
+        if np.count_nonzero(~digits) != np.count_nonzero(signs) or (lengths > DIGITS_MAX).any():
             return None
         number = np.where(signs, self._characters[self._ends[:-1] + (lengths > 1)], first)
         if ((number == ord("0")) & (lengths > 1)).any() or (lengths == signs).any():
@@ -93,7 +90,7 @@ class ArrowColumn:
         return as_ids(np.asarray(self._array.cast(pa.string()).cast(pa.int64())))
 
     def date_times(self) -> Ids | None:
-        """The nanoseconds of timestamps since the epoch; None if some is null or beyond what a time can be."""
+        """See `PlainColumn`."""
         kind = self._array.type
         if not pa.types.is_timestamp(kind) or self.has_null or not len(self):
             return None
@@ -103,7 +100,7 @@ class ArrowColumn:
         return as_ids(numbers * unit)
 
     def lines(self) -> str | None:
-        """The texts, one a line; None if some is null, or has a line break or a character that is not in ASCII."""
+        """See `PlainColumn`."""
         if not self.is_text or self.has_null or not self.is_ascii:
             return None
         whole = "\n".join(self._array.cast(pa.string()).to_pylist())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,10 +15,6 @@ from sparql_gpm.numeric import NumericType, is_number
 from sparql_gpm.terms import XSD, XSD_STRING, Literal
 from sparql_gpm.well_formed import is_text
 from spaseq.inputs.tables.template import Path
-
-if TYPE_CHECKING:
-    from spaseq.inputs.tables.arrow_column import ArrowColumn
-
 
 _NUMBERS = (NumericType.INTEGER, "integer"), (NumericType.DECIMAL, "decimal"), (NumericType.DOUBLE, "double")
 
@@ -53,12 +49,54 @@ class Cells:
         return Literal(lexical, self.datatypes[index])
 
 
+class PlainColumn(Protocol):
+    """n cells of a column, which are values, as a whole."""
+
+    @property
+    def untyped(self) -> bool:
+        """They are text without a type, as in CSV: an empty one is null."""
+
+    @property
+    def is_text(self) -> bool:
+        """Cells are strings."""
+
+    @property
+    def is_integer(self) -> bool:
+        """Cells are integers by their type."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Every cell is a value or a text, whatever it is."""
+
+    @property
+    def is_ascii(self) -> bool:
+        """No text has a character that is not in ASCII."""
+
+    @property
+    def has_null(self) -> bool:
+        """Some cell is empty."""
+
+    def __len__(self) -> int: ...
+
+    def encoded(self) -> tuple[Ids, Any]:
+        """The code of each cell, NULL for none, and the distinct values as an Arrow array."""
+
+    def integers(self) -> Ids | None:
+        """The cells as integers; None if some is null, or no integer as everybody writes it."""
+
+    def date_times(self) -> Ids | None:
+        """The nanoseconds of timestamps since the epoch; None if some is null or beyond what a time can be."""
+
+    def lines(self) -> str | None:
+        """The texts, one a line; None if some is null, or has a line break or a character that is not in ASCII."""
+
+
 class RowBatch(Protocol):
     """n rows of a table. `numbers` are int64[n], the number of each row in its input."""
 
     numbers: Ids
 
-    def plain(self, path: Path) -> ArrowColumn | None:
+    def plain(self, path: Path) -> PlainColumn | None:
         """A column as a whole; None if its cells can only be had one by one."""
 
     def parts(self, rows_max: int) -> Iterable[RowBatch]:

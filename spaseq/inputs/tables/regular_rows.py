@@ -23,9 +23,8 @@ from sparql_gpm.reading.event_times import TimeRule
 from sparql_gpm.regular_batch import RegularTriple
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, TripleTerm
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
-from spaseq.inputs.tables.arrow_column import ArrowColumn
 from spaseq.inputs.tables.arrow_rows import lexicals
-from spaseq.inputs.tables.cells import Cells, RowBatch
+from spaseq.inputs.tables.cells import Cells, PlainColumn, RowBatch
 from spaseq.inputs.tables.plain import around, certain_iri, times_of
 from spaseq.inputs.tables.slots import BAD, Slots
 from spaseq.inputs.tables.template import IriOf, Path, Slot, Template, TextOf, Value, paths_of
@@ -65,13 +64,18 @@ class CellTerms:
 class _ColumnCodes:
     """A column as codes of its distinct values, which are found when somebody asks."""
 
-    def __init__(self, column: ArrowColumn, terms: CellTerms) -> None:
+    def __init__(self, column: PlainColumn, terms: CellTerms) -> None:
         self._column, self._terms = column, terms
         self._encoded: tuple[Ids, Any] | None = None
 
     def codes(self) -> Ids:
         """See `Coded`."""
         return self._found()[0]
+
+    @property
+    def full(self) -> bool:
+        """See `Coded`."""
+        return not self._column.has_null
 
     def values(self) -> int:
         """See `Coded`."""
@@ -97,6 +101,11 @@ class _Nodes:
     def codes(self) -> Ids:
         """See `Coded`."""
         return self._codes
+
+    @property
+    def full(self) -> bool:
+        """See `Coded`."""
+        return True
 
     def values(self) -> int:
         """See `Coded`."""
@@ -158,7 +167,7 @@ class RegularReader:
             if isinstance(predicate, IRI)
         ]
 
-    def _terms(self, slot: Slot, columns: Mapping[Path, ArrowColumn], count: int) -> LazyTerms | None:
+    def _terms(self, slot: Slot, columns: Mapping[Path, PlainColumn], count: int) -> LazyTerms | None:
         """The terms of a slot; None if some cell may give none."""
         match slot:
             case IRI() | Literal() | TripleTerm():
@@ -189,9 +198,9 @@ def is_regular(template: Template) -> bool:
     )
 
 
-def _plain_columns(template: Template, rows: RowBatch) -> dict[Path, ArrowColumn] | None:
+def _plain_columns(template: Template, rows: RowBatch) -> dict[Path, PlainColumn] | None:
     """The columns of all cells of a template; None if some cell may give no term, whatever its slot."""
-    found: dict[Path, ArrowColumn] = {}
+    found: dict[Path, PlainColumn] = {}
     for path in template.paths():
         column = rows.plain(path)
         if column is None or not column.is_certain:
@@ -203,7 +212,7 @@ def _plain_columns(template: Template, rows: RowBatch) -> dict[Path, ArrowColumn
     return found if all(found[path].is_ascii for path in iris if found[path].is_text) else None
 
 
-def _times(slot: Slot, columns: Mapping[Path, ArrowColumn], rule: TimeRule) -> Ids | None:
+def _times(slot: Slot, columns: Mapping[Path, PlainColumn], rule: TimeRule) -> Ids | None:
     """The times that cells state; None if one states none, or is not of the usual form."""
     match slot:
         case Value(path):
@@ -217,7 +226,7 @@ def _times(slot: Slot, columns: Mapping[Path, ArrowColumn], rule: TimeRule) -> I
     return None
 
 
-def _of_texts(column: ArrowColumn, rule: TimeRule | None) -> Ids | None:
+def _of_texts(column: PlainColumn, rule: TimeRule | None) -> Ids | None:
     """The times of texts that are dateTimes, of timestamps, or with a rule of numbers."""
     if (found := column.date_times()) is not None:
         return found
@@ -229,7 +238,7 @@ def _of_texts(column: ArrowColumn, rule: TimeRule | None) -> Ids | None:
     return None if lines is None else times_of(lines)
 
 
-def _of_numbers(column: ArrowColumn, rule: TimeRule) -> Ids | None:
+def _of_numbers(column: PlainColumn, rule: TimeRule) -> Ids | None:
     numbers = column.integers()
     if numbers is None or not len(numbers):
         return None

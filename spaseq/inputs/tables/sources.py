@@ -21,6 +21,7 @@ from spaseq.inputs.tables.marks import NO_TEXT
 from spaseq.inputs.tables.options import OBJECT_ROWS_MAX, TableOptions
 
 if TYPE_CHECKING:
+    from spaseq.inputs.tables.arrow_rows import ArrowRows
     from spaseq.inputs.texts import OpenInput
 
 BLOCK_BYTES = 1 << 20
@@ -87,7 +88,7 @@ class _File(io.RawIOBase):
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._ahead = b""
+        self._unread = self._ahead = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("spaseq.no-text")
         self.broken_off: BrokenOff | None = None
 
@@ -95,6 +96,10 @@ class _File(io.RawIOBase):
         """The first bytes, which are read again."""
         self._ahead = self.read(BLOCK_BYTES)
         return self._ahead
+
+    def unread(self, text: bytes) -> None:
+        """Read what `raw` has read once more, as text."""
+        self._unread = text
 
     def readable(self) -> bool:
         """True."""
@@ -106,33 +111,61 @@ class _File(io.RawIOBase):
             found, self._ahead = self._ahead[:size], self._ahead[size:]
             return found
         while True:
-            read = self._next(size if size >= 0 else BLOCK_BYTES)
+            read = self.raw(size if size >= 0 else BLOCK_BYTES)
             text = self._decoder.decode(read, final=not read).encode()
             if text or not read:
                 return text
 
-    def _next(self, size: int) -> bytes:
+    def raw(self, size: int) -> bytes:
+        """At most `size` bytes of the stream as they are."""
+        found, self._unread = self._unread[:size], self._unread[size:]
+        if len(found) == size:
+            return found
         try:
-            return self._stream.read(size)
+            return found + self._stream.read(size - len(found))
         except BrokenOff as error:
             self.broken_off = error
-            return b""
+            return found
 
 
 def _csv_rows(source: OpenInput, delimiter: str, options: TableOptions, report: Report) -> Iterator[RowBatch]:
+    """The rows of CSV: without a parser as far as that is certain, from there on by Arrow's."""
+    arrow()
+    from spaseq.inputs.tables.text_rows import TextReader, readable
+
+    file = _File(source.stream)
+    names, number = options.columns, 1
+    if not source.live and readable(delimiter):
+        reader = TextReader(file.raw, delimiter, names)
+        for rows in reader.rows():
+            yield from rows.parts(options.rows_max)
+        names, number = reader.names, reader.number
+        file.unread(reader.rest)
+    if source.live or not readable(delimiter) or reader.rest:
+        block_bytes = BLOCK_BYTES if source.live else FILE_BLOCK_BYTES
+        for batch in _arrow_csv(file, delimiter, names, number, block_bytes, report):
+            yield from batch.parts(options.rows_max)
+    if file.broken_off is not None:
+        raise file.broken_off
+
+
+def _arrow_csv(
+    file: _File, delimiter: str, names: Sequence[str], number: int, block_bytes: int, report: Report
+) -> Iterator[ArrowRows]:
+    """The rows of CSV from one on that has this number; without names a header stands before them."""
     pa = arrow()
     from pyarrow import csv
 
     from spaseq.inputs.tables.arrow_rows import ArrowRows
 
+    before = number - 1
     skipped: list[int] = []
     faults: list[tuple[int, str, bytes]] = []
-    file = _File(source.stream)
 
     def skip(row: Any) -> str:
-        skipped.append(row.number)
+        skipped.append(row.number + before)
         reason = f"the row has {row.actual_columns} cells, and the header {row.expected_columns}"
-        faults.append((row.number, reason, row.text.encode()))
+        faults.append((row.number + before, reason, row.text.encode()))
         return "skip"
 
     def report_skipped() -> None:
@@ -141,18 +174,16 @@ def _csv_rows(source: OpenInput, delimiter: str, options: TableOptions, report: 
         faults.clear()
 
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip)
-    block_bytes = BLOCK_BYTES if source.live else FILE_BLOCK_BYTES
-    read = csv.ReadOptions(use_threads=False, block_size=block_bytes, column_names=list(options.columns) or None)
+    read = csv.ReadOptions(use_threads=False, block_size=block_bytes, column_names=list(names) or None)
     opened = None
     try:
-        names = _header(file, csv, read, delimiter)
-        types = dict.fromkeys(names, pa.binary())
+        types = dict.fromkeys(_header(file, csv, read, delimiter), pa.binary())
         convert = csv.ConvertOptions(check_utf8=False, strings_can_be_null=False, column_types=types)
         opened = csv.open_csv(pa.PythonFile(file, mode="r"), read, parse, convert)
     except pa.ArrowInvalid as error:
         if "mpty CSV file" not in str(error):
             report(1, 1, str(error), b"", "syntax")
-    number = 1 if options.columns else 2
+    number += not names
     while opened is not None:
         try:
             batch = opened.read_next_batch()
@@ -163,10 +194,8 @@ def _csv_rows(source: OpenInput, delimiter: str, options: TableOptions, report: 
         report_skipped()
         numbers = _numbers(number, len(batch), skipped)
         number = int(numbers[-1]) + 1 if len(numbers) else number
-        yield from ArrowRows(batch, numbers, untyped=True).parts(options.rows_max)
+        yield ArrowRows(batch, numbers, untyped=True)
     report_skipped()
-    if file.broken_off is not None:
-        raise file.broken_off
 
 
 def _header(file: _File, csv: Any, read: Any, delimiter: str) -> list[str]:

@@ -1,0 +1,129 @@
+"""A column of CSV as parts of the text that it was read from: cells are compared and counted as words of eight bytes.
+
+A word has the bytes of a cell, the first one lowest, and 0 behind them, which no cell contains.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from arrays.columns import in_ranges, offsets_of
+from sparql_gpm.columns import Ids, as_ids
+from sparql_gpm.lazy_terms import NULL
+from spaseq.inputs.tables.arrow_column import DIGITS_MAX, ArrowColumn
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+ROOM = 16
+"""Bytes that a text has before its first cell and behind its last one, whatever they are."""
+WORD = 8
+"""Bytes of a word."""
+_LOW = np.array([(1 << 8 * size) - 1 for size in range(WORD + 1)], dtype=np.uint64)
+"""By a number of bytes, a mask of so many, the lowest ones."""
+_ZEROS, _SIXES, _HIGH = (np.uint64(int.from_bytes(bytes([each]) * WORD)) for each in (0x30, 0x06, 0xF0))
+_STEPS = tuple(
+    (np.uint64(mask), np.uint64(factor), np.uint64(shift))
+    for mask, factor, shift in (
+        (0x0F0F0F0F0F0F0F0F, (10 << 8) + 1, 8),
+        (0x00FF00FF00FF00FF, (100 << 16) + 1, 16),
+        (0x0000FFFF0000FFFF, (10000 << 32) + 1, 32),
+    )
+)
+"""Neighbouring digits become numbers of two digits, those numbers of four, and those one of eight."""
+
+
+class TextColumn:
+    """n cells: text[begins[i]:ends[i]], in ASCII, without NUL; ROOM bytes stand before and behind them.
+
+    The cells are text without a type, as in CSV: an empty one is null. See `PlainColumn`.
+    """
+
+    untyped = True
+    is_text = True
+    is_integer = False
+    is_certain = True
+    is_ascii = True
+
+    def __init__(self, text: Bytes, begins: Ids, ends: Ids) -> None:
+        self._text, self._begins, self._ends = text, begins, ends
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    @cached_property
+    def has_null(self) -> bool:
+        """Some cell is empty."""
+        return bool((self._lengths == 0).any())
+
+    def encoded(self) -> tuple[Ids, Any]:
+        """See `PlainColumn`."""
+        if self._longest > WORD:
+            return ArrowColumn(self.array(), untyped=True).encoded()
+        words = _words_at(self._text, self._begins) & _LOW[self._lengths]
+        found = pa.array(words, mask=words == 0 if self.has_null else None).dictionary_encode()
+        indices = pc.fill_null(found.indices, NULL) if self.has_null else found.indices
+        distinct = np.asarray(found.dictionary)
+        return as_ids(np.asarray(indices)), pa.array(distinct.view(f"S{WORD}").tolist(), pa.binary())
+
+    def integers(self) -> Ids | None:
+        """See `PlainColumn`."""
+        if not len(self) or self.has_null or self._longest > DIGITS_MAX:
+            return None
+        first = self._text[self._begins]
+        negative = first == ord("-")
+        lengths = self._lengths - negative if (signed := bool(negative.any())) else self._lengths
+        leading = self._text[self._ends - lengths] if signed else first
+        if ((leading == ord("0")) & (self._lengths > 1)).any():
+            return None
+        found = self._digits(np.minimum(lengths, WORD), self._ends - WORD)
+        if found is not None and int(lengths.max()) > WORD:
+            upper = self._digits(np.maximum(lengths - WORD, 0), self._ends - 2 * WORD)
+            found = None if upper is None else found + upper * np.uint64(10**WORD)
+        if found is None or (signed and not lengths.all()):
+            return None
+        numbers = found.view(np.int64)
+        return np.where(negative, -numbers, numbers) if signed else numbers
+
+    def date_times(self) -> Ids | None:
+        """See `PlainColumn`: texts are none."""
+        return None
+
+    def lines(self) -> str | None:
+        """See `PlainColumn`."""
+        return ArrowColumn(self.array(), untyped=True).lines()
+
+    def array(self) -> Any:
+        """The cells as an Arrow array of bytes."""
+        text = self._text[in_ranges(self._begins, self._lengths)]
+        offsets = offsets_of(self._lengths).astype(np.int32)
+        return pa.Array.from_buffers(pa.binary(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+
+    @cached_property
+    def _lengths(self) -> Ids:
+        return self._ends - self._begins
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(self._lengths.max()) if len(self) else 0
+
+    def _digits(self, lengths: Ids, begins: Ids) -> Words | None:
+        """The numbers of which so many of the eight bytes from these places on, the last ones, are digits."""
+        unread = _LOW[WORD - lengths]
+        words = (_words_at(self._text, begins) & ~unread) | (_ZEROS & unread)
+        if ((words & _HIGH) != _ZEROS).any() or (((words + _SIXES) & _HIGH) != _ZEROS).any():
+            return None
+        for mask, factor, shift in _STEPS:
+            words = ((words & mask) * factor) >> shift
+        return words
+
+
+def _words_at(text: Bytes, begins: Ids) -> Words:
+    """The eight bytes from each place on."""
+    every = np.ndarray(len(text) - WORD + 1, np.dtype("<u8"), text.data, strides=(1,))
+    return every[begins].astype(np.uint64, copy=False)

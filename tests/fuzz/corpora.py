@@ -1,11 +1,14 @@
-"""The inputs that the fuzzer mutates: queries, streams, answers of endpoints, knowledge bases."""
+"""The inputs that the fuzzer mutates: queries, streams, answers of endpoints, knowledge bases, configurations."""
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from random import Random
 
+import pyoxigraph as ox
+
+from sparql_gpm.rdf_io import PROV_TIME
+from tests.inputs.jelly_files import written
 from tests.strategies_query import QueryText
 from tests.strategies_sequence import SeededDice
 
@@ -40,8 +43,91 @@ TURTLE = b"""@base <http://x/> . @prefix : <#> .
 @version '1.2' . :a :p "x"@ar--rtl {| :q <<( :a :p <<( [] :p 5 )>> )>> |} .
 """
 NTRIPLES = b"\n".join(line.replace(b" <urn:e1> .", b" .") for line in NQUADS.splitlines()[:3]) + b"\n"
-EVENTS = {"nquads": NQUADS, "trig": TRIG, "turtle": TURTLE, "ntriples": NTRIPLES}
-GZIP = gzip.compress(NQUADS * 3, mtime=0) + gzip.compress(NQUADS, mtime=0)
+_TIME = f'<{PROV_TIME}> "%d"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+QUADS = "".join(f'<urn:e{n}> {_TIME % n}\n<urn:s> <urn:p> "é{n}" <urn:e{9 - n}> .\n' for n in range(10)).encode()
+"""Quads in no order."""
+CONTEXT_URL = "http://ex.org/context"
+CONTEXT = {"@vocab": "http://ex.org/", "at": {"@id": PROV_TIME}}
+JSON_LD = b"""{"@context": {"@vocab": "http://ex.org/", "at": {"@id": "http://www.w3.org/ns/prov#generatedAtTime"}},
+ "@id": "urn:e1", "at": 5, "@graph": [{"@id": "urn:s", "p": [1.5, {"@value": "x", "@language": "en"}],
+  "q": {"r": null}}]}"""
+_GIVEN = b"""{"@context": ["http://ex.org/context", {"w": {"@id": "urn:w", "@container": "@list"}}],
+ "@id": "_:b", "at": "2026-01-01T00:00:00Z", "w": [1, {"@reverse": {"p": {"@id": "urn:x"}}}], "@type": "C"}"""
+_LINES = b"".join(
+    each.replace(b"\n", b"") + b"\n" for each in (JSON_LD, JSON_LD.replace(b"e1", b"e2"), b'{"@id": "urn:x"}', _GIVEN)
+)
+MESSAGES = b"""# @message
+PREFIX : <http://ex.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
+_:b :p 1 ; prov:generatedAtTime 5 .
+# @message
+<urn:g> prov:generatedAtTime 7 . <urn:g> { :a :b "# @message" }
+MESSAGE
+:s prov:generatedAtTime 9 .
+"""
+_LINE_MESSAGES = b'VERSION "1.2-messages"\n# @message\n' + NQUADS.replace(b"# a comment", b"MESSAGE")
+
+
+def _jelly() -> tuple[bytes, ...]:
+    """Jelly of each physical type, with frames that mean nothing and with frames that are events."""
+    quads = list(ox.parse(QUADS, ox.RdfFormat.N_QUADS))
+    triples = list(ox.parse(NTRIPLES.replace(b"--rtl", b""), ox.RdfFormat.N_TRIPLES))
+    units = [list(ox.parse(text, ox.RdfFormat.N_QUADS)) for text in _units()]
+    return (
+        written([quads], "quads", "flat quads", frame_size=8),
+        written([quads], "graphs", "flat quads", frame_size=30, namespaces=True),
+        written(units, "quads", "datasets"),
+        written(units, "graphs", "datasets", tables=9),
+        written([triples] * 2, "triples", "graphs", namespaces=True),
+        written([triples], "triples", "flat triples"),
+    )
+
+
+def _units() -> list[bytes]:
+    lines = [line for line in NQUADS.splitlines(keepends=True)[:10] if b"#" not in line or b"XMLSchema" in line]
+    return [b"".join(lines[:3]), b"".join(lines[3:6]), QUADS[:400].rpartition(b"\n")[0]]
+
+
+EVENTS = {
+    "nquads": (NQUADS,), "trig": (TRIG,), "turtle": (TURTLE,), "ntriples": (NTRIPLES,),
+    "jsonld": (JSON_LD, _GIVEN), "ndjsonld": (_LINES,), "messages": (MESSAGES,), "nquads-messages": (_LINE_MESSAGES,),
+    "jelly": _jelly(),
+}  # fmt: skip
+"""Streams of each format."""
+EVENT_TEXTS = tuple(seed for name, seeds in EVENTS.items() if name != "jelly" for seed in seeds)
+SUFFIXES = {
+    "nquads": ".nq", "trig": ".trig", "turtle": ".ttl", "ntriples": ".nt", "jsonld": ".jsonld",
+    "ndjsonld": ".ndjsonld", "jelly": ".jelly",
+}  # fmt: skip
+CONFIGURATION = b"""[streams.power]
+iri = "http://smartgrid.org/mainSource"
+max_delay = "10s"
+idle_timeout = "PT5S"
+max_ahead = "1h"
+clock = "event"
+time = ["http://www.w3.org/ns/sosa/resultTime"]
+dedup = { age = "1h", events = 1_000_000 }
+retention = { age = "7d", size = "20GB" }
+[streams.far.source]
+kafka = "127.0.0.1:9092"
+topic = "t"
+[kb.smartgrid]
+iri = "http://smartgrid.org/db"
+path = "kb.nt"
+refresh = "1m"
+entail = "rdfs"
+[queries.cheap]
+text = "SELECT * WITHIN 9 SECONDS FROM STREAM S <urn:s> { SEQ(A) DEFINE GPM A ON S { ?a <urn:p> ?b } }"
+max_runs = 10_000
+retention = { rows = 10, age = "7d" }
+sinks = [{ webhook = "http://127.0.0.1:9/x", token = "TOKEN" }, { kafka = "127.0.0.1:9092", topic = "t" }]
+[auth]
+admin = "SPASEQ_ADMIN_TOKEN"
+[limits]
+body = "1MB"
+header_timeout = "500ms"
+[web]
+origins = ["https://example.org"]
+"""
 ANSWER = b"""{"head": {"vars": ["s", "v"]}, "results": {"bindings": [
 {"s": {"type": "uri", "value": "http://x/s"}, "v": {"type": "literal", "value": "a", "xml:lang": "en"}},
 {"s": {"type": "bnode", "value": "b0"}, "v": {"type": "typed-literal", "value": "1.50",

@@ -16,16 +16,25 @@ PIECES = (
     *(b"SEQ(", b"ALL(", b"COUNT(*)", b"PREV(", b"EXISTS {", b"FILTER (", b" AS ?x", b"OPTIONAL {", b"UNION {"),
     *(b"DEFINE GPM A ON S1 {", b"WITHIN ", b"LIMIT 1", b"2262-04-12T00:00:00Z", b"REGEX(?x, '(a+)+$')"),
     *(b"<<( ", b" )>>", b"<< ", b" >>", b"{| ", b" |}", b" ~ ", b"--rtl", b'VERSION "1.2"', b"<<( <urn:a> <urn:b> "),
-    *(b"null", b"[]", b'{"value":', b"true", b'"type": "uri"', b"xml:lang"),
+    *(b"null", b"[]", b'{"value":', b"true", b'"type": "uri"', b"xml:lang", b"# @message\n", b"\xef\xbb\xbf"),
 )  # fmt: skip
+NUMBERS = (0, 1, 2, 7, 8, 127, 128, 255, 256, 2**14, 2**15, 2**16 - 1, 2**20, 2**31 - 1, 2**31, 2**32 - 1, 2**35)
+"""Numbers about the bounds of widths, and their negatives."""
+_WIDTHS = (1, 2, 4, 8)
 
 
-def mutated(random: Random, data: bytes, others: Sequence[bytes] = ()) -> bytes:
-    """The data after up to EDITS_MAX edits, of at most LENGTH_MAX bytes; `others` lend slices."""
+def mutated(random: Random, data: bytes, others: Sequence[bytes] = (), binary: bool = False) -> bytes:
+    """The data after up to EDITS_MAX edits, of at most LENGTH_MAX bytes; `others` lend slices.
+
+    binary      numbers of fixed and variable width are overwritten too
+    """
     for _ in range(random.randint(1, EDITS_MAX)):
+        if binary and random.randrange(2):
+            data = _renumbered(random, data)
+            continue
         start = random.randint(0, len(data))
         end = min(len(data), start + random.choice((0, 1, 1, 3, 12, 60)))
-        data = data[:start] + _replacement(random, data[start:end], others) + data[end:]
+        data = data[:start] + _replacement(random, data[start:end], others or (data,)) + data[end:]
     return data[:LENGTH_MAX]
 
 
@@ -38,12 +47,46 @@ def _replacement(random: Random, cut: bytes, others: Sequence[bytes]) -> bytes:
         case 3:
             return cut + random.choice(PIECES)
         case 4:
-            return cut * random.choice((2, 2, 3, REPEATED_MAX))
+            return cut * random.choice((2, 2, 2, 3, 3, 9, 40, REPEATED_MAX))
         case 5:
             return bytes(byte ^ (1 << random.randrange(8)) for byte in cut)
-        case 6 if others:
+        case 6:
             other = random.choice(others)
             start = random.randint(0, len(other))
             return other[start : start + random.randint(0, 80)]
         case _:
             return random.randbytes(random.randint(0, 4))
+
+
+def _renumbered(random: Random, data: bytes) -> bytes:
+    """The data with another number at a place, most often near its beginning or end, where headers stand."""
+    span = random.choice((8, 32, len(data), len(data)))
+    place = random.randint(0, max(0, min(span, len(data)) - 1))
+    if random.randrange(3) == 0:
+        place = max(0, len(data) - 1 - place)
+    number = random.choice(NUMBERS) * random.choice((1, 1, 1, -1))
+    match random.randrange(3):
+        case 0:
+            width = random.choice(_WIDTHS)
+            found = (number % (1 << 8 * width)).to_bytes(width, random.choice(("little", "big")))
+            return data[:place] + found + data[place + width :]
+        case 1:
+            return data[:place] + varint(number % (1 << 64)) + data[_end_of_varint(data, place) :]
+        case _:
+            changed = (data[place] + random.choice((-1, 1))) % 256 if data else 0
+            return data[:place] + bytes([changed]) + data[place + 1 :]
+
+
+def varint(number: int) -> bytes:
+    """A number of at most 64 bits in groups of seven bits, the least significant first."""
+    found = bytearray()
+    while number >= 0x80:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def _end_of_varint(data: bytes, place: int) -> int:
+    while place < len(data) and data[place] >= 0x80:
+        place += 1
+    return place + 1

@@ -1,30 +1,33 @@
-"""Tables and templates of the fuzzer, and inputs in any order."""
+"""Tables in each format, templates, and inputs in any order."""
 
 from __future__ import annotations
 
 import io
-import tempfile
-from pathlib import Path
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache, partial
 from random import Random
+from unittest import mock
 
 import pyarrow as pa
-import pyoxigraph as ox
-import zstandard
 from pyarrow import parquet
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.errors import BrokenOff
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import SPAseqError
-from spaseq.inputs.compression import ZstandardReader
 from spaseq.inputs.paths import InputFile
 from spaseq.inputs.reading import StreamFormat, StreamReader
 from spaseq.inputs.sorting import Sorting, SortOptions
-from spaseq.inputs.tables.template import parse_template
+from spaseq.inputs.tables import sources
+from spaseq.inputs.tables.template import Template, parse_template
 from spaseq.inputs.texts import OpenInput
-from tests.fuzz.mutate import mutated
-from tests.inputs.jelly_files import written
+from tests.fuzz.corpora import QUADS
+from tests.fuzz.mutate import LENGTH_MAX, mutated
+from tests.fuzz.target import Finding, Target, folder
 
 TEMPLATE = """@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .
 <http://ex.org/{id}> prov:generatedAtTime ?time .
@@ -39,34 +42,141 @@ CSV = ("id,time,name,v,link,tags.n\n" + _FLAT).encode()
 NDJSON = "".join(str(row).replace("'", '"').replace("None", "null") + "\n" for row in _ROWS).encode()
 
 
-def _parquet() -> bytes:
+def _parquet(rows: list[dict[str, object]], **options: object) -> bytes:
     buffer = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(_ROWS), buffer)
+    parquet.write_table(pa.Table.from_pylist(rows), buffer, **options)
     return buffer.getvalue()
 
 
-SEEDS = {"csv": CSV, "tsv": CSV.replace(b",", b"\t"), "ndjson": NDJSON, "parquet": _parquet()}
-_TIME = f'<{PROV_TIME}> "%d"^^<http://www.w3.org/2001/XMLSchema#integer> .'
-QUADS = "".join(f'<urn:e{n}> {_TIME % n}\n<urn:s> <urn:p> "é{n}" <urn:e{9 - n}> .\n' for n in range(10)).encode()
+def _other_parquet() -> bytes:
+    """Pages without dictionaries, of the second version, packed."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [{**row, "time": moment, "v": Decimal("1.50"), "name": b"\x00\xff"} for row in _ROWS]
+    return _parquet(rows, compression="zstd", use_dictionary=False, data_page_version="2.0", row_group_size=2)
 
 
-def make_table(table_format: str, random: Random) -> bytes:
+_BLOCK_BYTES = 1_000
+"""Of CSV; the seeds are shorter, and repeated rows are longer."""
+SEEDS = {
+    "csv": (CSV,),
+    "tsv": (CSV.replace(b",", b"\t"),),
+    "ndjson": (NDJSON,),
+    "parquet": (_parquet(_ROWS, compression="none"), _parquet(_ROWS), _other_parquet()),
+}
+_TEXTS = tuple(seed for name in ("csv", "tsv", "ndjson") for seed in SEEDS[name])
+
+
+def targets() -> tuple[Target, ...]:
+    """Tables, templates, and quads to be sorted."""
+    return (
+        *(Target(name, partial(_make_table, name), partial(_take_table, name)) for name in SEEDS),
+        Target("arrow", _make_arrow, _take_arrow),
+        Target("template", _make_template, _take_template),
+        Target("quads", _make_quads, _take_quads),
+    )
+
+
+def _make_table(table_format: str, random: Random) -> bytes:
     """A table with a fault."""
-    return mutated(random, SEEDS[table_format], tuple(SEEDS.values()))
+    seeds, binary = SEEDS[table_format], table_format == "parquet"
+    seed = random.choice(seeds)
+    if binary and random.random() < 0.5:  # what stands in the footer
+        length = 8 + int.from_bytes(seed[-8:-4], "little")
+        return seed[:-length] + mutated(random, seed[-length:], (seed,), binary)
+    return mutated(random, seed, seeds if binary else _TEXTS, binary)
 
 
-def take_table(table_format: str, data: bytes) -> None:
-    """Rows are events or reported."""
-    how = StreamFormat(table_format, parse_template(TEMPLATE, "t.trig", (PROV_TIME,)))
-    _read(data, how)
+@cache
+def _template() -> Template:
+    return parse_template(TEMPLATE, "t.trig", (PROV_TIME,))
 
 
-def make_template(random: Random) -> bytes:
+def _take_table(table_format: str, data: bytes) -> None:
+    """Rows are events or reported; half of the inputs are read in short blocks."""
+    block_bytes = _BLOCK_BYTES if zlib.crc32(data) % 2 else LENGTH_MAX
+    with mock.patch.object(sources, "FILE_BLOCK_BYTES", block_bytes):
+        _read(data, StreamFormat(table_format, _template()))
+
+
+_VALUES: tuple[tuple[pa.DataType, Callable[[Random], object]], ...] = (
+    (pa.int64(), lambda random: random.choice((0, 1, -1, 2**63 - 1, -(2**63)))),
+    (pa.uint64(), lambda random: random.choice((0, 2**64 - 1))),
+    (pa.float64(), lambda random: random.choice((0.5, -0.0, float("nan"), float("inf"), 1e300))),
+    (pa.float32(), lambda random: random.choice((0.1, float("-inf"), 1e30))),
+    (pa.float16(), lambda random: random.choice((0.5, -1.0))),
+    (pa.bool_(), lambda random: random.random() < 0.5),
+    (pa.string(), lambda random: random.choice(("", "x", "é😀", "urn:x", "2026-01-01T00:00:00Z", "\x00\n{", "5"))),
+    (pa.large_string(), lambda random: random.choice(("", "x y", "é"))),
+    (pa.string_view(), lambda random: random.choice(("", "x y", "a longer text than is inlined"))),
+    (pa.dictionary(pa.int8(), pa.string()), lambda random: random.choice(("a", "b", "urn:x"))),
+    (pa.binary(), lambda random: random.randbytes(random.randrange(4))),
+    (pa.binary(3), lambda random: random.randbytes(3)),
+    (pa.decimal128(9, 3), lambda random: Decimal(random.randrange(-(10**8), 10**8)).scaleb(-3)),
+    (pa.decimal256(60, 0), lambda random: Decimal(10) ** 20),
+    (pa.timestamp("ns"), lambda random: random.choice((0, 1, 2**63 - 1, -(2**63)))),
+    (pa.timestamp("s", tz="UTC"), lambda random: random.choice((0, 10**9, 2**62, -(2**62)))),
+    (pa.timestamp("us", tz="Europe/Vienna"), lambda random: random.choice((0, 10**15, 2**62))),
+    (pa.date32(), lambda random: random.choice((0, 20_000, 2**31 - 1, -(2**31)))),
+    (pa.date64(), lambda random: random.choice((0, 86_400_000 * 20_000))),
+    (pa.time32("ms"), lambda random: random.randrange(86_400_000)),
+    (pa.time64("ns"), lambda random: random.randrange(86_400 * 10**9)),
+    (pa.duration("us"), lambda random: random.choice((0, -1, 2**62))),
+    (pa.month_day_nano_interval(), lambda random: (1, random.randrange(9), 3)),
+    (pa.null(), lambda random: None),
+    (pa.list_(pa.int64()), lambda random: [1, None, 3][: random.randrange(4)]),
+    (pa.large_list(pa.struct([("n", pa.int8())])), lambda random: [{"n": 1}, None, {"n": None}][: random.randrange(4)]),
+    (pa.list_(pa.string(), 2), lambda random: ["a", random.choice(("b", None))]),
+    (pa.struct([("n", pa.string())]), lambda random: {"n": random.choice(("a", None))}),
+    (pa.map_(pa.string(), pa.int8()), lambda random: [("a", 1)]),
+)
+"""Types of Arrow, and values of each."""
+_NULL_SHARE = 0.15
+_MEMORIES = (2_000, 100_000, 100_000, 100_000)
+"""Bytes of a sorting: seldom so few that records go to files again and again."""
+
+
+def _make_arrow(random: Random) -> bytes:
+    """A table that a program holds, as an Arrow stream, with a fault more often than not."""
+    names = [name for name in _ROWS[0] if random.random() < 0.97]
+    count = random.randrange(1, 7)
+    batch = pa.RecordBatch.from_arrays([_column(random, name, count) for name in names], names)
+    buffer = io.BytesIO()
+    with pa.ipc.new_stream(buffer, batch.schema) as writer:
+        step = random.choice((count, 2))
+        for begin in range(0, count, step):
+            writer.write_batch(batch.slice(begin, step))
+    found = buffer.getvalue()
+    return mutated(random, found, (found,), binary=True) if random.random() < 0.6 else found
+
+
+def _column(random: Random, name: str, count: int) -> pa.Array:
+    """The cells of a column, mostly of the type that the template's use of it suggests."""
+    if random.random() < 0.6:
+        return pa.array([_ROWS[number % len(_ROWS)][name] for number in range(count)])
+    kind, draw = random.choice(_VALUES)
+    cells = [None if random.random() < _NULL_SHARE else draw(random) for _ in range(count)]
+    return pa.array(cells, kind)
+
+
+def _take_arrow(data: bytes) -> None:
+    """Tables that Arrow itself takes are events or reported."""
+    try:
+        table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError):
+        return
+    reader = StreamReader(Dictionary(), ReadOptions(), StreamFormat(None, _template()), lambda report: None)
+    with suppress(SPAseqError):
+        for batch in reader.read_table(table):
+            assert len(batch.events.times) == len(batch.lines)
+
+
+def _make_template(random: Random) -> bytes:
     """A template with a fault."""
     return mutated(random, TEMPLATE.encode(), (CSV,))
 
 
-def take_template(data: bytes) -> None:
+def _take_template(data: bytes) -> None:
     """A template is used, or refused with its place."""
     try:
         template = parse_template(data.decode("utf-8", "replace"), "t", (PROV_TIME,))
@@ -87,63 +197,22 @@ def _read(data: bytes, how: StreamFormat) -> None:
         return
 
 
-def make_quads(random: Random) -> bytes:
+def _make_quads(random: Random) -> bytes:
     """Quads in any order, with a fault."""
     return mutated(random, QUADS, (QUADS,))
 
 
-def take_quads(data: bytes) -> None:
+def _take_quads(data: bytes) -> None:
     """What is sorted is a stream without late events; sorting it again changes nothing."""
-    once = _sorted(data, ".nq")
-    assert _sorted(once, ".nq") == once
-    _sorted(data, ".trig")
+    memory = _MEMORIES[zlib.crc32(data) % len(_MEMORIES)]
+    once = _sorted(data, "nquads", memory)
+    if _sorted(once, "nquads", memory) != once:
+        raise Finding("what is sorted changes when it is sorted again")
+    _sorted(data, "trig", memory)
 
 
-def _sorted(data: bytes, suffix: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"in{suffix}")
-        path.write_bytes(data)
-        rdf_format = "trig" if suffix == ".trig" else "nquads"
-        options = SortOptions(ReadOptions(), lambda _source, _fault: None, memory=2_000)
-        return b"".join(Sorting([InputFile(str(path), rdf_format)], options).texts())
-
-
-def make_zstandard(random: Random) -> bytes:
-    """A packed text with a fault."""
-    return mutated(random, zstandard.compress(QUADS))
-
-
-def take_zstandard(data: bytes) -> None:
-    """It is read as far as it goes."""
-    reader = io.BufferedReader(ZstandardReader(io.BufferedReader(io.BytesIO(data))))  # type: ignore[arg-type]
-    try:
-        while reader.read1(1000):
-            pass
-    except BrokenOff:
-        return
-
-
-JSON_LD = b"""{"@context": {"@vocab": "http://ex.org/", "at": {"@id": "http://www.w3.org/ns/prov#generatedAtTime"}},
- "@id": "urn:e1", "at": 5, "@graph": [{"@id": "urn:s", "p": [1.5, {"@value": "x", "@language": "en"}],
-  "q": {"r": null}}]}"""
-LINES = JSON_LD.replace(b"\n", b"") + b"\n" + JSON_LD.replace(b"\n", b"").replace(b"e1", b"e2") + b"\n"
-MESSAGES = b"""# @message
-PREFIX : <http://ex.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
-_:b :p 1 ; prov:generatedAtTime 5 .
-# @message
-<urn:g> prov:generatedAtTime 7 . <urn:g> { :a :b "# @message" }
-MESSAGE
-:s prov:generatedAtTime 9 .
-"""
-JELLY = written([list(ox.parse(QUADS, ox.RdfFormat.N_QUADS))], "quads", "flat quads", 8)
-UNITS = {"jelly": JELLY, "jsonld": JSON_LD, "ndjsonld": LINES, "messages": MESSAGES}
-
-
-def make_units(rdf_format: str, random: Random) -> bytes:
-    """A document of units with a fault."""
-    return mutated(random, UNITS[rdf_format], tuple(UNITS.values()))
-
-
-def take_units(rdf_format: str, data: bytes) -> None:
-    """Units are events or reported; a context that is not given ends the run."""
-    _read(data, StreamFormat(rdf_format))
+def _sorted(data: bytes, rdf_format: str, memory: int) -> bytes:
+    path = folder() / "quads"
+    path.write_bytes(data)
+    options = SortOptions(ReadOptions(), lambda _source, _fault: None, memory=memory)
+    return b"".join(Sorting([InputFile(str(path), rdf_format)], options).texts())

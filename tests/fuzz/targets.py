@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, partial
-from io import BytesIO
+from functools import cache
 from pathlib import Path
 from random import Random
-from unittest import mock
-
-import numpy as np
 
 import spaseq
-from kb.errors import KnowledgeBaseError
 from kb.local import load_graph
 from kb.prepared_build import build
 from kb.results import ResultReader
-from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import Malformed, ReadOptions, read_events
-from sparql_gpm.reading import lines as line_reading
 from sparql_gpm.terms import to_ntriples
-from spaseq.errors import SPAseqError
 from spaseq.lang.parse import check
 from spaseq.runtime.state.snapshot import dumps, loads
-from tests.fuzz import corpora, tables
+from spaseq.service.settings.toml import read_configuration
+from tests.fuzz import corpora, streams, tables
 from tests.fuzz.mutate import mutated
+from tests.fuzz.target import REFUSED, Finding, Target, folder
 from tests.hostile import test_calls as calls
 from tests.restarting import Restarting
-
-REFUSED = (SPAseqError, KnowledgeBaseError)
-_LABEL = re.compile(r"_:\S+")
-"""Labels of blank nodes, which are chosen freely."""
-_LINE_MAX = 4_000
-"""`max_line` of a second reader."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One way in. `make` draws an input; `take` returns, or raises what is a finding; `share` is of 100 inputs."""
-
-    name: str
-    share: int
-    make: Callable[[Random], bytes]
-    take: Callable[[bytes], None]
-
-
-class Finding(AssertionError):
-    """An input was used in a wrong way."""
 
 
 def _text_of(data: bytes) -> str:
@@ -92,94 +62,6 @@ def take_query(data: bytes) -> None:
                     engine.push(stream.iri, calls.turtle(number), number)
 
 
-# --- streams -----------------------------------------------------------------------------------------
-
-Read = tuple[list[tuple[str, int, list[str]]], list[tuple[str, int]]]
-
-
-def _read(data: bytes, rdf_format: str, **options: object) -> Read:
-    """The events as text, and the reports."""
-    dictionary, reports = Dictionary(), list[Malformed]()
-    events = []
-    settings = ReadOptions(**options)  # type: ignore[arg-type]
-    for batch in read_events(BytesIO(data), rdf_format, dictionary, settings, reports.append):
-        events += _events(batch, dictionary)
-    return events, [(report.kind, report.line) for report in reports]
-
-
-def _events(batch: EventBatch, dictionary: Dictionary) -> list[tuple[str, int, list[str]]]:
-    found = []
-    for number, (name, time) in enumerate(zip(batch.names, batch.times.tolist(), strict=True)):
-        rows = slice(batch.offsets[number], batch.offsets[number + 1])
-        columns = (batch.subjects[rows], batch.predicates[rows], batch.objects[rows])
-        ids = np.stack(columns, axis=1)
-        triples = [" ".join(to_ntriples(dictionary.term(i)) for i in row) for row in ids.tolist()]
-        found.append((name, time, [_LABEL.sub("_:b", triple) for triple in triples]))
-    return found
-
-
-def _take_stream(rdf_format: str) -> Callable[[bytes], None]:
-    def take(data: bytes) -> None:
-        whole = _read(data, rdf_format)
-        if _read(data, rdf_format, batch_events=1) != whole:
-            raise Finding("batches of one event give other events or reports")
-        _read(data, rdf_format, line_bytes_max=_LINE_MAX)
-
-    return take
-
-
-def _make_stream(rdf_format: str) -> Callable[[Random], bytes]:
-    others = tuple(corpora.EVENTS.values())
-    return lambda random: mutated(random, corpora.EVENTS[rdf_format], others)
-
-
-def _make_compiled(rdf_format: str, make: Callable[[Random], bytes]) -> Callable[[Random], bytes]:
-    """Inputs for `_take_compiled`, made when the kernels are compiled: an input's time is no time for that."""
-
-    def made(random: Random) -> bytes:
-        _compiled(rdf_format)
-        return make(random)
-
-    return made
-
-
-@cache
-def _compiled(rdf_format: str) -> None:
-    _take_compiled(rdf_format)((corpora.EVENTS | tables.UNITS)[rdf_format])
-
-
-def _take_compiled(rdf_format: str) -> Callable[[bytes], None]:
-    """The compiled kernels read what the reader in Python reads."""
-
-    def take(data: bytes) -> None:
-        with mock.patch.object(line_reading, "BLOCK_BYTES_MIN", 0):  # shorter blocks are read without kernels
-            found = _read(data, rdf_format, compiled=True)
-        if found != _read(data, rdf_format, compiled=False):
-            raise Finding("the compiled reader differs")
-
-    return take
-
-
-@cache
-def _folder() -> Path:
-    """The worker's files; removed with it."""
-    folder = tempfile.TemporaryDirectory(prefix="spaseq-fuzz-")
-    _KEPT.append(folder)
-    return Path(folder.name)
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def take_gzip(data: bytes) -> None:
-    """A file that ends, breaks off or is damaged anywhere."""
-    path = _folder() / "events.nq.gz"
-    path.write_bytes(data)
-    query = "SELECT * WITHIN 9 SECONDS FROM STREAM S <urn:s> { SEQ(A) DEFINE GPM A ON S { ?a <urn:p> ?b } }"
-    with suppress(*REFUSED):
-        list(spaseq.run(spaseq.parse(query), {"S": path}))
-
-
 # --- knowledge bases ---------------------------------------------------------------------------------
 
 
@@ -198,7 +80,7 @@ def _make_knowledge(suffix: str) -> Callable[[Random], bytes]:
 
 def _take_knowledge(suffix: str) -> Callable[[bytes], None]:
     def take(data: bytes) -> None:
-        path = _folder() / f"kb{suffix}"
+        path = folder() / f"kb{suffix}"
         path.write_bytes(data)
         with suppress(*REFUSED):
             load_graph(path, corpora.KB_IRI, Dictionary())
@@ -209,11 +91,11 @@ def _take_knowledge(suffix: str) -> Callable[[bytes], None]:
 @cache
 def _prepared() -> tuple[bytes, list[str]]:
     """A prepared file, and the rows that it gives."""
-    (_folder() / "kb.nt").write_bytes(
+    (folder() / "kb.nt").write_bytes(
         b"".join(b'<http://x/s%d> <http://x/in> "room %d" .\n' % (n, n % 7) for n in range(40))
     )
-    build([str(_folder() / "kb.nt")], _folder() / "kb.kb")
-    return (_folder() / "kb.kb").read_bytes(), _prepared_rows(_folder() / "kb.kb")
+    build([str(folder() / "kb.nt")], folder() / "kb.kb")
+    return (folder() / "kb.kb").read_bytes(), _prepared_rows(folder() / "kb.kb")
 
 
 def _prepared_rows(path: Path) -> list[str]:
@@ -227,13 +109,13 @@ def _prepared_rows(path: Path) -> list[str]:
 
 
 def _make_prepared(random: Random) -> bytes:
-    return mutated(random, _prepared()[0])
+    return mutated(random, _prepared()[0], binary=True)
 
 
 def take_prepared(data: bytes) -> None:
     """A damaged prepared file is refused, or gives the rows of the whole one."""
     _, expected = _prepared()
-    path = _folder() / f"damaged{len(data) % 2}.kb"
+    path = folder() / f"damaged{len(data) % 2}.kb"
     path.write_bytes(data)
     with suppress(*REFUSED):
         if _prepared_rows(path) != expected:
@@ -289,35 +171,31 @@ def _call(engine: spaseq.Engine, which: int, first: int, second: int, third: int
             engine.push(stream, graph, time)  # type: ignore[arg-type]
 
 
+# --- the configuration of a service ------------------------------------------------------------------
+
+
+def _make_configuration(random: Random) -> bytes:
+    return mutated(random, corpora.CONFIGURATION, (corpora.CONFIGURATION,))
+
+
+def take_configuration(data: bytes) -> None:
+    """A configuration is read, or refused with its key or line."""
+    path = folder() / "spaseq.toml"
+    path.write_bytes(data)
+    (folder() / "kb.nt").touch()
+    with suppress(*REFUSED):
+        read_configuration(path)
+
+
 TARGETS = (
-    Target("query", 4, _make_query, take_query),
-    *(Target(name, 7, _make_stream(name), _take_stream(name)) for name in corpora.EVENTS),
-    Target("kernels", 3, _make_compiled("nquads", _make_stream("nquads")), _take_compiled("nquads")),
-    Target(
-        "jelly-kernels",
-        3,
-        _make_compiled("jelly", partial(tables.make_units, "jelly")),
-        _take_compiled("jelly"),
-    ),
-    *(
-        Target(name, 3, partial(tables.make_table, name), partial(tables.take_table, name))
-        for name in ("csv", "tsv", "ndjson", "parquet")
-    ),
-    *(
-        Target(name, 3, partial(tables.make_units, name), partial(tables.take_units, name))
-        for name in ("jelly", "jsonld", "ndjsonld", "messages")
-    ),
-    Target("template", 2, tables.make_template, tables.take_template),
-    Target("quads", 4, tables.make_quads, tables.take_quads),
-    Target("zstandard", 2, tables.make_zstandard, tables.take_zstandard),
-    Target("gzip", 3, lambda random: mutated(random, corpora.GZIP), take_gzip),
-    Target("answer", 8, lambda random: mutated(random, corpora.ANSWER), take_answer),
-    *(
-        Target(f"knowledge{suffix}", 2, _make_knowledge(suffix), _take_knowledge(suffix))
-        for suffix in corpora.KNOWLEDGE
-    ),
-    Target("prepared", 3, _make_prepared, take_prepared),
-    Target("state", 4, lambda random: mutated(random, _state()), take_state),
-    Target("calls", 4, lambda random: random.randbytes(random.randint(4, 40)), take_calls),
+    Target("query", _make_query, take_query),
+    *streams.targets(),
+    *tables.targets(),
+    Target("configuration", _make_configuration, take_configuration),
+    Target("answer", lambda random: mutated(random, corpora.ANSWER), take_answer),
+    *(Target(f"knowledge{suffix}", _make_knowledge(suffix), _take_knowledge(suffix)) for suffix in corpora.KNOWLEDGE),
+    Target("prepared", _make_prepared, take_prepared),
+    Target("state", lambda random: mutated(random, _state(), binary=True), take_state),
+    Target("calls", lambda random: random.randbytes(random.randint(4, 40)), take_calls),
 )
 BY_NAME = {target.name: target for target in TARGETS}

@@ -151,7 +151,7 @@ def _shown(cell: Any) -> object:
     except UnicodeDecodeError:
         value = cell.as_buffer().to_pybytes()
     except (ValueError, OverflowError, ImportError):  # a time that Python has not
-        return cell
+        return getattr(cell, "value", f"a value of the type {cell.type}")
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 

@@ -67,25 +67,25 @@ class Watch:
     def __init__(self, spark: SparkSession) -> None:
         from spaseq.runtime.spark.accumulated import accumulator
 
-        self._tally = accumulator(spark.sparkContext)
+        self._counted = accumulator(spark.sparkContext)
         self._job: staged.StagedJob | None = None
 
     def over(self, job: staged.StagedJob) -> Adds:
         """The accumulator to which the tasks of the job add."""
         self._job = job
-        return self._tally
+        return self._counted
 
     def funnels(self) -> list[Funnel]:
         """The funnel of each query so far, if the job has the option `analyze`; else none."""
         from spaseq.engine.staged_funnels import staged_funnels
 
-        return [] if self._job is None else staged_funnels(self._job, self._tally.value)
+        return [] if self._job is None else staged_funnels(self._job, self._counted.value.tally)
 
     def zero_rows(self) -> list[str]:
         """Once the job has ended without a row: at most five lines that say why."""
         from spaseq.engine.staged_zero_rows import staged_zero_rows
 
-        return [] if self._job is None else staged_zero_rows(self._job, self._tally.value)
+        return [] if self._job is None else staged_zero_rows(self._job, self._counted.value.tally)
 
 
 def require() -> None:

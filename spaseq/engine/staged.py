@@ -35,9 +35,11 @@ from spaseq.outputs.rows import Row
 from spaseq.physical.plan import Form, PhysicalPlan
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
+from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.funnel.counting import ordered_steps
+from spaseq.runtime.funnel.tally import FunnelTally
 from spaseq.runtime.spark.job_record import JobRecord, RecordedQuery
 from spaseq.runtime.spark.shard import HIDDEN, KEY_COLUMN, PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
@@ -269,13 +271,16 @@ class Shards:
         marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in job.plans]
         every = [identifier for own in marks for identifier in own]
         written = {plan.number: WrittenUnits(dictionary) for plan in job.plans if plan.distribution.merged}
-        operators = [
-            _operator(plan, own, every, setup, dictionary, written.get(plan.number))
+        operators = {
+            plan.number: _operator(plan, own, every, setup, dictionary, written.get(plan.number), job.options.analyze)
             for plan, own in zip(job.plans, marks, strict=True)
             if plan.distribution.key or plan.home == number
-        ]
-        delay, letters = job.options.max_delay_ns, setup.letters
-        return Shard(number, operators, dictionary, job.names, delay, record(job), letters, setup.bases, written)
+        }
+        counted = {number: each for number, each in operators.items() if isinstance(each, CountedOperator)}
+        return Shard(
+            number, operators.values(), dictionary, job.names, job.options.max_delay_ns, record(job),
+            setup.letters, setup.bases, written, counted,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Closes the connections and files of the knowledge bases."""
@@ -308,6 +313,7 @@ def _operator(
     setup: Setup,
     dictionary: Dictionary,
     written: WrittenUnits | None,
+    analyze: bool,
 ) -> QueryOperator:
     compiled = plan.plan.compiled
     background = setup.background(plan.query) if plan.looks else None
@@ -316,6 +322,8 @@ def _operator(
         patterns = PatternStage(compiled, (), setup.pool, background, setup.entailed)
     solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
     sequence = SequenceStage(plan.plan, dictionary, setup.evaluator, background, setup.pool, written)
+    if analyze:
+        return CountedOperator(plan.plan, solved, sequence, None, lambda: None, FunnelTally(()))
     return QueryOperator(plan.plan, solved, sequence)
 
 

@@ -15,8 +15,10 @@ from sparql_gpm.matching.needs import ANYTHING, Need, Needs
 from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.terms import Term
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.funnels import with_funnel
 from spaseq.engine.setup import ZERO_ROWS_QUERIES_MAX
 from spaseq.engine.staged import PlannedQuery, StagedJob
+from spaseq.engine.staged_funnels import funnel_tally
 from spaseq.explain.zero_rows import ZeroRows, zero_rows_lines
 from spaseq.outputs.dead_letters import LATE
 from spaseq.runtime.zero_rows.causes import Watched, zero_rows
@@ -38,6 +40,8 @@ def _known(job: StagedJob, plan: PlannedQuery, tally: Tally) -> ZeroRows:
     needs = [_needs(tally, JobStep(plan.number, symbol), dictionary) for symbol in range(len(query.patterns))]
     watched = Watched(query, _observed(plan, tally, needs, dictionary), needs)
     found = zero_rows(watched, tally.lost, dictionary, ExpressionEvaluator(dictionary))
+    if job.options.analyze:
+        found = with_funnel(found, query, funnel_tally(plan, tally))
     if tally.first:
         return replace(found, stuck=None, looked_at=None, continued=True)
     given = {iri for _, iri in query.streams if iri in job.names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pyspark.errors import PySparkException
 import spaseq
 import spaseq.spark
 from spaseq.errors import InputError
+from spaseq.explain.funnel import Funnel
 from spaseq.lang.parse import parse
 
 if TYPE_CHECKING:
@@ -71,15 +73,24 @@ def test_late_and_malformed_events_are_outcomes_and_ids_are_the_same_however_the
     late, malformed = _event(1, "x1", "off", 99).replace("urn:e1", "urn:late"), "this is no quad\n"
     _files(tmp_path / "one", ["".join(texts[:15]), late + malformed + "".join(texts[15:]), "#!spaseq end\n"])
     _files(tmp_path / "two", ["".join(texts), "#!spaseq end\n"])
-    frames = [_line_stream(spark, tmp_path / name) for name in ("one", "two")]
+    watches = {name: spaseq.spark.Watch(spark) for name in ("one", "two")}
+    options: dict[str, Any] = {"shards": 2, "compiled": False, "analyze": True, "evaluator": "nfa"}
     first, second = (
-        _streamed(spaseq.spark.outcomes(spark, QUERY, {"S1": frame}, shards=2, compiled=False), tmp_path / f"{number}")
-        for number, frame in enumerate(frames)
+        _streamed(spaseq.spark.outcomes(spark, QUERY, streams, watch=watch, **options), tmp_path / f"of-{name}")
+        for name, watch in watches.items()
+        for streams in [{"S1": _line_stream(spark, tmp_path / name)}]
     )
     letters = {(row.kind, row.letter.stream, row.letter.raw.split()[0]) for row in first if row.kind != "match"}
     assert letters == {("late", "S1", "<urn:late>"), ("malformed", "S1", "this")}
     matches = {row.id: row.events for row in first if row.kind == "match"}
     assert len(matches) == 10 and matches == {row.id: row.events for row in second}
+    (tmp_path / "whole.nq").write_text("".join(texts), encoding="utf-8")
+    embedded = spaseq.run(QUERY, {"S1": tmp_path / "whole.nq"}, analyze=True, evaluator="nfa", compiled=False)
+    assert len(list(embedded)) == 10 and isinstance(embedded.funnel, Funnel)
+    for name, watch in watches.items():
+        (funnel,) = watch.funnels()
+        steps = funnel.steps if name == "one" else embedded.funnel.steps  # stage 1 knows no late event of another task
+        assert replace(funnel, seconds={}) == replace(embedded.funnel, steps=steps, seconds={})
 
 
 def test_a_job_goes_on_at_its_next_start_until_its_stream_is_said_to_end(spark: SparkSession, tmp_path: Path) -> None:

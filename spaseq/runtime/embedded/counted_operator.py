@@ -11,7 +11,7 @@ from spaseq.outputs.row_table import Rows
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.funnel.tally import FunnelTally
-from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 from spaseq.runtime.zero_rows.observed import Observed
 
@@ -22,7 +22,7 @@ class CountedOperator(QueryOperator):
     def __init__(
         self,
         plan: PhysicalPlan,
-        patterns: PatternStage,
+        patterns: SolutionSource,
         sequence: SequenceStage,
         observed: Observed | None,
         release: Callable[[], object],
@@ -38,7 +38,7 @@ class CountedOperator(QueryOperator):
     def tally(self) -> FunnelTally:
         """The counts so far."""
         tally, sequence, program = self._tally, self._sequence, self.automaton.program
-        tally.seconds = self._seconds
+        tally.seconds, tally.idle = self._seconds, not sequence.events
         counted = [taken for taken in sequence.edges_taken or () if taken is not None]
         tally.took = counted if len(counted) == len(self.automaton.edges) else None
         every = program.first is None and program.demand is Demand.EVERY

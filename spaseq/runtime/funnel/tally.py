@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from sparql_gpm.algebra.stages import Stage
 from sparql_gpm.counted_matcher import Passed
@@ -71,6 +73,7 @@ class FunnelTally:
     removed     of these, those that give no row, by cause; None: rows are not matches, or `matches` is None
     rows        of its output
     seconds     processor time of the whole query: matching, sequence, rows; None: it was not measured
+    idle        its sequence has got no event
     """
 
     steps: Sequence[StepTally]
@@ -79,3 +82,29 @@ class FunnelTally:
     removed: Mapping[str, int] | None = None
     rows: int = 0
     seconds: float | None = 0.0
+    idle: bool = False
+
+    def joined(self, other: FunnelTally) -> FunnelTally:
+        """The counts of another shard, too; the steps are those of `self`. An idle shard says nothing."""
+        if self.idle or other.idle:
+            return self if other.idle else replace(other, steps=self.steps)
+        return self._combined(other, operator.add)
+
+    def since(self, before: FunnelTally) -> FunnelTally:
+        """The counts after `before`, which the same evaluator had counted."""
+        return self._combined(before, operator.sub)
+
+    def _combined(self, other: FunnelTally, combine: Callable[[Any, Any], Any]) -> FunnelTally:
+        counts = [each.name for each in fields(self) if each.name not in ("steps", "idle")]
+        return replace(self, **{name: _combined(getattr(self, name), getattr(other, name), combine) for name in counts})
+
+
+def _combined(one: Any, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """Two counts as one; of sequences and mappings of counts number by number. None where one of them is None."""
+    if one is None or other is None:
+        return None
+    if isinstance(one, Mapping):
+        return {name: _combined(one.get(name, 0), other.get(name, 0), combine) for name in {**one, **other}}
+    if isinstance(one, Sequence):
+        return [_combined(mine, theirs, combine) for mine, theirs in zip(one, other, strict=True)]
+    return combine(one, other)

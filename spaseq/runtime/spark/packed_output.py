@@ -14,11 +14,12 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from spaseq.outputs.rows import Row
-from spaseq.runtime.spark.accumulated import Adds
+from spaseq.runtime.spark.accumulated import MERGED, Adds, Counted, task_place
 from spaseq.runtime.spark.output import OutputTable
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import ShardOutput
 from spaseq.runtime.spark.shard_partitioner import stable_hash
+from spaseq.runtime.zero_rows.tally import Tally
 
 PACKED = pa.schema([("key", pa.int64()), ("query", pa.int32()), ("unit", pa.int64()), ("blob", pa.binary())])
 """`query` is null where the blob is a stream of Arrow, of rows of the job's output."""
@@ -79,9 +80,11 @@ class MergeStage:
             yield from self._merged(units)
 
     def _merged(self, units: dict[tuple[int, int], list[bytes]]) -> Iterator[pa.RecordBatch]:
-        mergers = self.build()
+        mergers, counted = self.build(), Tally()
         for query, unit in sorted(units):
             output = ShardOutput([(0, mergers.rows(query, units.pop((query, unit))))], [])
-            if self.tally is not None:
-                self.tally.add(output.tally())
+            counted.add(output.tally())
             yield from self.table.batches(f"w{unit}", output)
+        if self.tally is not None:
+            batch, place = task_place()
+            self.tally.add(Counted.of(counted, batch, (MERGED, place)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
@@ -21,8 +22,10 @@ from sparql_gpm.terms import Term
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.outputs.row_table import Rows, RowTable
 from spaseq.outputs.rows import Row
+from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.funnel.tally import FunnelTally
 from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.shard_partitioner import stable_hash
@@ -54,19 +57,21 @@ class ShardOutput:
 
     found       rows in order, as a table or a list, each with the number of its first row in the shard
     written     units of OVER MATCHES that are to be merged with those of other shards
+    counted     by the number of the query, the funnel of its sequence since the last output
     """
 
     found: Sequence[tuple[int, Rows]]
     letters: Sequence[DeadLetter]
     written: Sequence[WrittenUnit] = ()
+    counted: Mapping[int, FunnelTally] = field(default_factory=dict)
 
     def tally(self) -> Tally:
-        """The numbers of rows and dead letters."""
+        """The numbers of rows and dead letters, and what was counted."""
         by_query = Counter[str]()
         for _, rows in self.found:
             by_query.update({rows.query: len(rows)} if isinstance(rows, RowTable) else [row.query for row in rows])
         lost = Counter(each.kind for each in self.letters)
-        return Tally(rows=by_query.total(), by_query=by_query, lost=lost)
+        return Tally(rows=by_query.total(), by_query=by_query, lost=lost, sequences=dict(self.counted))
 
 
 @dataclass(slots=True)
@@ -136,6 +141,7 @@ class Shard:
     names       of the streams, by IRI
     left_out    gives letters over a bound since its last call
     written     by the number of the query, the units of OVER MATCHES that are to be merged
+    counted     by the number of the query, the operators whose funnels are counted
     """
 
     def __init__(
@@ -149,8 +155,11 @@ class Shard:
         left_out: Callable[[], list[DeadLetter]] = list,
         bases: KnowledgeBases | None = None,
         written: Mapping[int, WrittenUnits] | None = None,
+        counted: Mapping[int, CountedOperator] | None = None,
     ) -> None:
         self._written = written or {}
+        self._counted = counted or {}
+        self._counted_before = self._counts()
         self._bases = bases
         self._left_out = left_out
         self._dictionary = dictionary
@@ -198,6 +207,7 @@ class Shard:
         self._given, self._finished, self._inherited = saved.given, saved.finished, saved.inherited
         self._streams |= {iri: _Stream(*progress) for iri, *progress in saved.streams}
         self._network.restore(saved.network)
+        self._counted_before = self._counts()
 
     def _admit(self, iri: str, blocks: list[ShuffleBlock]) -> list[DeadLetter]:
         """Pushes the events; returns the dead letters of stage 1, and those of late events."""
@@ -243,7 +253,19 @@ class Shard:
             self._given += len(some)
         self._found.clear()
         written = [WrittenUnit(number, *each) for number, own in self._written.items() for each in own.take()]
-        return ShardOutput(found, letters + self._left_out(), written)
+        return ShardOutput(found, letters + self._left_out(), written, self._counted_since())
+
+    def _counts(self) -> dict[int, FunnelTally]:
+        """The counts so far, those of micro-batches before among them."""
+        return {number: deepcopy(operator.tally) for number, operator in self._counted.items()}
+
+    def _counted_since(self) -> dict[int, FunnelTally]:
+        """The counts since the last output; after a rescaling times alone: partial matches of others are here, too."""
+        before, self._counted_before = self._counted_before, self._counts()
+        since = {number: tally.since(before[number]) for number, tally in self._counted_before.items()}
+        if self._inherited:
+            return {number: FunnelTally((), seconds=tally.seconds) for number, tally in since.items()}
+        return since
 
     def _own(self, rows: Rows) -> Rows:
         """The rows of the keys of this shard, by the hidden columns; all rows of a query without a key."""

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, Protocol
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -21,7 +20,7 @@ from sparql_gpm.rdf_io import PROV_TIME
 from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark import elsewhere  # noqa: F401  (it brings the storage of other file systems)
-from spaseq.runtime.spark.accumulated import Adds
+from spaseq.runtime.spark.accumulated import SHARDS, Adds, Counted, task_place
 from spaseq.runtime.spark.output import OutputTable
 from spaseq.runtime.spark.packed_output import PACKED, MergeStage, packed, packed_batches, unpack
 from spaseq.runtime.spark.placement import key_of
@@ -91,18 +90,16 @@ class MatchStage:
     tally: Adds | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        place = context.partitionId() if context is not None else 0
-        batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+        batch, place = task_place()
         partitioner, dictionary, bases = self._compiled()
-        own = partitioner.tally = self._own_tally(partitioner, dictionary, (int(batch or 0), place))
-        task, ended = Task(self.source, partitioner, dictionary, bases, place, f"{batch or 0}.{place}"), False
+        own = partitioner.tally = self._own_tally(partitioner, dictionary, (batch, place))
+        task, ended = Task(self.source, partitioner, dictionary, bases, place, f"{batch}.{place}"), False
         for block in task.blocks(self._texts(batches)):
             ended = ended or block.ended
             row = {name: getattr(block, name) for name in ShuffleBlock.__slots__} | {"key": key_of(block.shard)}
             yield pa.RecordBatch.from_pylist([row], schema=_SHUFFLE)
         if self.tally is not None and own is not None:
-            self.tally.add(own.result(ended=ended))
+            self.tally.add(Counted.of(own.result(ended=ended), batch, (self.source.iri, place)))
 
     def _own_tally(
         self, partitioner: ShardPartitioner, dictionary: Dictionary, place: tuple[int, int]
@@ -148,7 +145,7 @@ class ShardProcessor(StatefulProcessor):
         output = shard.process(blocks)
         self._state.update((shard.snapshot(),))
         if self._tally is not None:
-            self._tally.add(output.tally())
+            self._tally.add(Counted.of(output.tally(), task_place()[0], (SHARDS, number)))
         for row in packed(number, output, self._table):
             yield Row(**row)
 
@@ -173,7 +170,7 @@ class ShardStage:
         for number, blocks in by_shard.items():
             output = self.build(number).process(blocks, last=True)
             if self.tally is not None:
-                self.tally.add(output.tally())
+                self.tally.add(Counted.of(output.tally(), task_place()[0], (SHARDS, number)))
             made = packed_batches(number, output, self.table) if self.packs else self.table.batches(number, output)
             yield from made
 

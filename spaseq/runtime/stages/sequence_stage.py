@@ -187,6 +187,11 @@ class SequenceStage:
         return oldest if self._groups is None else self._groups.oldest_output_time(oldest)
 
     @property
+    def events(self) -> int:
+        """The number of events so far."""
+        return self._position
+
+    @property
     def runs(self) -> int:
         """The number of partial matches that are kept now."""
         return self._evaluator.runs

@@ -19,7 +19,7 @@ from sparql_gpm.matching.needs import Need, Needs
 from sparql_gpm.matching.summary import Summary
 from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.terms import Term, relabelled
-from spaseq.runtime.funnel.tally import StepCounts, StepTally
+from spaseq.runtime.funnel.tally import FunnelTally, StepCounts, StepTally
 
 _TASK_SOLUTIONS_MAX = 1 << 10
 _TASK_EVENTS_MAX = 1 << 12
@@ -88,6 +88,7 @@ class Tally:
     rows, lost      rows of all queries; dead letters by kind
     by_query        rows of each query, by name
     steps           the funnel of each step, where it is counted
+    sequences       the rest of the funnel of each query, by its number in the job, where it is counted
     first           the first micro-batch that was read; None: none was
     ended           the streams that have ended
     kept            all events; None: they are too many
@@ -103,6 +104,7 @@ class Tally:
     rows: int = 0
     by_query: Counter[str] = field(default_factory=Counter)
     steps: dict[JobStep, StepTally] = field(default_factory=dict)
+    sequences: dict[int, FunnelTally] = field(default_factory=dict)
     lost: Counter[str] = field(default_factory=Counter)
     first: int | None = None
     ended: set[str] = field(default_factory=set)
@@ -118,6 +120,9 @@ class Tally:
         self.by_query += other.by_query
         for step, counts in other.steps.items():
             self.steps.setdefault(step, StepTally(counts.stages)).join(counts)
+        for query, shard in other.sequences.items():
+            known = self.sequences.get(query)
+            self.sequences[query] = shard if known is None else known.joined(shard)
         self.needs |= other.needs
         self.met |= other.met
         for names, more in ((self.properties, other.properties), (self.classes, other.classes)):

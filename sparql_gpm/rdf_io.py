@@ -55,7 +55,7 @@ class EventReader:
         self._terms = terms = TermIds(dictionary, builder, options)
         self._readers: dict[str, _Reader] = {
             "nquads": NQuadsReader(dictionary, terms, builder, options),
-            "trig": TriGReader(terms, builder, options),
+            "trig": TriGReader(dictionary, terms, builder, options),
             "turtle": DocumentReader(terms, builder, options, ox.RdfFormat.TURTLE),
             "ntriples": DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
             "jsonld": JsonLdReader(terms, builder, options, lines=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,6 +97,15 @@ def written(events: Arrivals, noise: Sequence[tuple[int, str]]) -> str:
     return text
 
 
+def as_trig(nquads: str) -> str:
+    """The same as a block for each quad of a graph."""
+    return re.sub(r"^(.*) (<\S+>) \.$", lambda quad: _as_block(*quad.groups()), nquads, flags=re.MULTILINE)
+
+
+def _as_block(triple: str, graph: str) -> str:
+    return f"{graph} {{ {triple} }}" if len(triple.split(" ")) > 2 else f"{triple} {graph} ."
+
+
 def valid(text: str, name: str) -> Query | None:
     try:
         return parse(text, name)
@@ -110,14 +120,15 @@ def test_rows_counts_and_reasons_do_not_depend_on_what_is_left_out(data: st.Data
     parsed = [query for n, text in enumerate(texts) if (query := valid(text, f"q{n}")) and query.register is None]
     arrivals = data.draw(streams())
     late = data.draw(st.booleans())
-    most = data.draw(st.sampled_from([0, 9]))
+    most, suffix = data.draw(st.sampled_from([0, 9])), data.draw(st.sampled_from(["nq", "trig"]))
     noise = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(NOISE)), max_size=most)
     with tempfile.TemporaryDirectory() as folder:
         paths = {}
         for name, events in arrivals.items():
             if any(stream.name == name for query in parsed for stream in query.streams):
-                path = Path(folder, f"{name}.nq")
-                path.write_text(written(data.draw(too_late(events)) if late else events, data.draw(noise)))
+                path = Path(folder, f"{name}.{suffix}")
+                text = written(data.draw(too_late(events)) if late else events, data.draw(noise))
+                path.write_text(text if suffix == "nq" else as_trig(text))
                 paths[name] = str(path)
                 note(path.read_text())
         options = RunOptions(batch_events=data.draw(st.integers(1, 40)), compiled=False)

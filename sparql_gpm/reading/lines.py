@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
+from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
 from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, quads_of, token_of
@@ -131,7 +132,7 @@ class NQuadsReader:
         if self._options.compiled is not None:
             return self._options.compiled
         size = max(self._bytes_read, self._options.bytes_expected)
-        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
+        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and kernels_are_kept())
 
     def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
         """Read lines, the first of which has the number `before` + 1.
@@ -165,6 +166,10 @@ class NQuadsReader:
             if builder.full:
                 yield from self.flush()
         builder.raw += lines[kept:]
+
+    def places(self, numbers: Ids) -> Ids:
+        """The lines of the input that lines are."""
+        return numbers
 
     def flush(self) -> Iterator[LocatedBatch]:
         """Yield the complete events, if any; meanwhile the dictionary may release terms."""
@@ -238,8 +243,8 @@ def pool(threads: int) -> Executor:
 
 
 @cache
-def _kernels_are_kept() -> bool:
-    """True if the kernels are compiled already; imports numba."""
+def kernels_are_kept() -> bool:
+    """True if the kernels of N-Quads are compiled already; imports numba."""
     from arrays.jit import is_kept
     from sparql_gpm.reading.nquads_kernel import scan
 

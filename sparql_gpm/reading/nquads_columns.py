@@ -35,6 +35,9 @@ class LineReader(Protocol):
     def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
         """Read lines, the first of which has the number `before` + 1."""
 
+    def places(self, numbers: Ids) -> Ids:
+        """The lines of the input that lines with these numbers are."""
+
     def flush(self) -> Iterator[LocatedBatch]:
         """Yield the complete events, if any."""
 
@@ -52,8 +55,8 @@ class Block:
     rows: Ids
     generation: int
 
-    def piece(self, group: int, names: GraphNames, times: Ids | None) -> LocatedBatch:
-        """The groups from one on as events with these names, at these times or those stated."""
+    def piece(self, group: int, names: GraphNames, times: Ids | None) -> tuple[EventBatch, Ids, int]:
+        """The groups from one on as events with these names, at these times or those stated; lines, and `emptied`."""
         stop, groups = group + len(names), self.scanned.groups
         offsets = groups[group : stop + 1, kernel.ROW]
         subjects, predicates, objects = self.rows[:, offsets[0] : offsets[-1]]
@@ -62,7 +65,7 @@ class Block:
         events = EventBatch(stated, streams, names, offsets - offsets[0], subjects, predicates, objects)
         left_out = groups[group:stop, kernel.STATE] & kernel.PARTIAL != 0
         emptied = int(np.count_nonzero(left_out & (np.diff(offsets) == 0)))
-        return LocatedBatch(events, groups[group:stop, kernel.LINE] + (self.before + 1), emptied)
+        return events, groups[group:stop, kernel.LINE] + (self.before + 1), emptied
 
 
 class ColumnReader:
@@ -152,7 +155,8 @@ class ColumnReader:
         )
         names = self._builder.close_fresh(block.scanned.data, starts, stops)
         if names:
-            self._builder.admit(block.piece(group, names, self._builder.arrivals(len(names))))
+            events, lines, emptied = block.piece(group, names, self._builder.arrivals(len(names)))
+            self._builder.admit(LocatedBatch(events, self._lines.places(lines), emptied))
         return len(names)
 
     def _leave(self, text: bytes, before: int) -> Generator[LocatedBatch, None, int]:

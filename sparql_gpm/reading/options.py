@@ -24,7 +24,7 @@ class ReadOptions:
     arrival_time        a clock in nanoseconds: events get its time, and timestamp triples are ignored
     batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
     stream              names events without a graph IRI: urn:spaseq:event:STREAM:N
-    compiled            N-Quads and Jelly are read by compiled kernels; None: where the input is long enough
+    compiled            N-Quads, TriG and Jelly are read by compiled kernels; None: where the input is long enough
     line_bytes_max      the longest line, statement or graph block, or document of one event that is read
     bytes_expected      a lower bound of the length of this process's input, as far as it is known
     contexts            of JSON-LD, by URL

@@ -1,20 +1,34 @@
-"""Events of TriG, a unit at a time: pyoxigraph parses each under the prefixes declared so far."""
+"""Events of TriG, a unit at a time: pyoxigraph parses each under the prefixes declared so far.
+
+Long inputs are read many units at a time, by the kernels of N-Quads.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
+from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.lines import kernels_are_kept
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.strict import parse, parser_of
-from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
+from sparql_gpm.reading.trig_units import DIRECTIVE, LongUnit, Run, Unit, Units
 
-_DIRECTIVE = re.compile(rb"@?(?:prefix|base|version)\b", re.IGNORECASE)
+if TYPE_CHECKING:
+    from sparql_gpm.reading.trig_columns import TriGColumns
+
+KERNEL_BYTES_MIN = 128 << 20
+"""Input from this size on, about a million quads, repays the compilation of the kernels."""
+KEPT_KERNEL_BYTES_MIN = 8 << 20
+"""Input from this size on repays loading kernels that an earlier process has compiled."""
+OWN_SHARE = 8
+"""What is known of the length includes inputs of other formats: this part of it must have come as TriG."""
+
 _PROBE = b"\n{ <urn:x> <urn:x> <urn:x> }"
 """On a line of its own, since a label may end in a comment."""
 
@@ -39,7 +53,7 @@ class Context:
 
 def declares(text: bytes) -> bool:
     """True if a unit is a directive."""
-    return bool(_DIRECTIVE.match(text))
+    return bool(DIRECTIVE.match(text))
 
 
 def parsed_unit(context: Context, text: bytes) -> list[ox.Quad]:
@@ -72,35 +86,79 @@ def label_of(context: Context, text: bytes) -> bytes | None:
 class TriGReader:
     """Reads the documents of one stream in turn."""
 
-    def __init__(self, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
+    def __init__(self, dictionary: Dictionary, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
+        self._dictionary, self._options = dictionary, options
         self._terms, self._builder, self._line_bytes_max = terms, builder, options.line_bytes_max
         self._quiet_s = options.quiet_s
         self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
         self._context = Context()
+        self._columns: TriGColumns | None = None
+        self._bytes_read = 0
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        self._context = Context()
+        self._context, self._columns = Context(), None
         self._builder.start_input()
         blocks = Blocks(stream, live, self._line_bytes_max, self._quiet_s)
         units, closed = Units(blocks), False
+        for run in units.runs():
+            if isinstance(run, Run) and not live and (columns := self._column_reader(run)):
+                yield from columns.take_run(run)
+            elif run is not None:
+                yield from self._take_left()
+                yield from self.take_units(iter(run) if isinstance(run, Run) else iter((run,)))
+                closed = not isinstance(run, LongUnit) and run.text.endswith(b"}")
+            if run is None and units.is_between and (blocks.quiet or (closed and blocks.idle)):
+                self._builder.close_timed()
+            if run is None and blocks.pausing:
+                yield from self.flush()
+        yield from self._take_left()
+        self._builder.break_off(units.line, blocks.broken_off)
+        self._builder.close()
+        yield from self.flush()
+
+    def take_units(self, units: Iterator[Unit | LongUnit]) -> Iterator[LocatedBatch]:
+        """Read units."""
         for unit in units:
             if isinstance(unit, LongUnit):
                 self._long_unit(unit)
-            elif unit is not None:
+            else:
                 self._unit(unit)
-                closed = unit.text.endswith(b"}")
-            if unit is None and units.is_between and (blocks.quiet or (closed and blocks.idle)):
-                self._builder.close_timed()
-            if self._builder.full or (unit is None and blocks.pausing):
-                yield from self._flush()
-        self._builder.break_off(units.line, blocks.broken_off)
-        self._builder.close()
-        yield from self._flush()
+            if self._builder.full:
+                yield from self.flush()
 
-    def _flush(self) -> Iterator[LocatedBatch]:
+    def header(self, text: bytes) -> bytes:
+        """The declarations in force that a text may use, one a line."""
+        return self._context.header(text)
+
+    def flush(self) -> Iterator[LocatedBatch]:
+        """Yield the complete events, if any; meanwhile the dictionary may release terms."""
         yield from self._builder.flush()
         self._terms.refresh()
+
+    def _take_left(self) -> Iterator[LocatedBatch]:
+        """Read what kernels have left."""
+        if self._columns is not None:
+            yield from self._columns.take_left()
+
+    def _column_reader(self, run: Run) -> TriGColumns | None:
+        """The reader by kernels, if the whole input is long enough."""
+        self._bytes_read += len(run.text)
+        if self._columns is None and self._kernels_pay():
+            from sparql_gpm.reading.trig_columns import TriGColumns
+
+            self._columns = TriGColumns(self._dictionary, self._builder, self._options, self)
+        return self._columns
+
+    def _kernels_pay(self) -> bool:
+        if self._options.compiled is not None:
+            return self._options.compiled
+        size = max(self._bytes_read, self._options.bytes_expected)
+
+        def long(least: int) -> bool:
+            return size >= least and self._bytes_read >= least // OWN_SHARE
+
+        return long(KERNEL_BYTES_MIN) or (long(KEPT_KERNEL_BYTES_MIN) and kernels_are_kept())
 
     def _unit(self, unit: Unit) -> None:
         header = self._context.header(unit.text)

@@ -16,20 +16,21 @@ from sparql_gpm.reading.raw_text import RawText
 
 _MARK = re.compile(
     rb'''
-      """ (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ """
-    | \'\'\' (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ \'\'\'
-    | """ | \'\'\'
-    | " [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ "
-    | ' [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ '
-    | < [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ >
-    | \#[^\r\n]*+
-    | \\.
-    | \{\|? | \|\} | \}
-    | \.(?: (?=[\s\#@<"'\[(]|\Z) | (?<=\s\.)(?=[A-Za-z_:]) )
+    (?: [^"'<\#\\{}.|]++
+      | """ (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ """
+      | \'\'\' (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ \'\'\'
+      | (?!""") " (?: [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ " )?+
+      | (?!\'\'\') ' (?: [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ ' )?+
+      | < (?: [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ > )?+
+      | \#[^\r\n]*+
+      | \\. | \{\| | \|\} | [|\\]
+      | \.(?! [\s\#@<"'\[(] | \Z | (?<=\s\.)[A-Za-z_:] )
+    )*+
+    ( """ | \'\'\' | [{}.] | \Z )
     ''',
     re.VERBOSE | re.DOTALL,
 )
-"""Tokens that matter; every alternative begins with a literal, so that `re` finds the next one fast."""
+"""The next mark, behind tokens that do not matter; it is found from every place, so that no byte is looked at again."""
 _STRING_END = {
     b'"""': re.compile(rb'(?:[^"\\]++|\\.|"{1,2}(?!"))*+"""', re.DOTALL),
     b"'''": re.compile(rb"(?:[^'\\]++|\\.|'{1,2}(?!'))*+'''", re.DOTALL),
@@ -41,6 +42,8 @@ _BEGINNING = re.compile(
 )
 """A line that begins a directive or a graph block."""
 _NOTHING = re.compile(rb"(?:\s++|#[^\r\n]*+)*+")
+DIRECTIVE = re.compile(rb"@?(?:prefix|base|version)\b", re.IGNORECASE)
+"""The beginning of a unit that is a directive."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _SPACE_MAX = 64 << 10
 """Space inside a line that is too long, above which it counts as part of a unit that may have ended before it."""
@@ -64,8 +67,39 @@ class LongUnit:
     column: int
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive units of a document.
+
+    text            of all of them, with what stands before each
+    ends            the end of each
+    line, column    the place at which the text begins
+    """
+
+    text: bytes
+    ends: list[int]
+    line: int
+    column: int
+
+    def __iter__(self) -> Iterator[Unit]:
+        start, line, column = 0, self.line, self.column
+        for end in self.ends:
+            begin = start_of(self.text, start, end)
+            line, column = _after(self.text[start:begin], line, column)
+            if text := self.text[begin:end]:
+                yield Unit(text, line, column)
+                line, column = _after(text, line, column)
+            start = end
+
+
+def start_of(text: bytes, start: int, end: int) -> int:
+    """The place behind space and comments."""
+    nothing = _NOTHING.match(text, start, end)
+    return nothing.end() if nothing else start
+
+
 class Units:
-    """The units of a document, in order. `line` is the line that the last unit ends on."""
+    """The units of a document, in order. `line` is the line that the last unit of the last run ends on."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -79,6 +113,14 @@ class Units:
 
     def __iter__(self) -> Iterator[Unit | LongUnit | None]:
         """Each unit; None after each block, where the stream may pause."""
+        for each in self.runs():
+            if isinstance(each, Run):
+                yield from each
+            else:
+                yield each
+
+    def runs(self) -> Iterator[Run | Unit | LongUnit | None]:
+        """The units that end in a block together, apart from those that may be too long; None after each block."""
         for block in self._blocks:
             if isinstance(block, LongPiece):
                 yield from self._long(block)
@@ -88,13 +130,25 @@ class Units:
                 self._add(block[:start])
                 yield from self._taken()
                 self._ends, block, start = _Ends(), block[start:], 0
-            for end in self._ends.of(block):
-                self._add(block[start:end])
-                yield from self._taken()
-                start = end
-            self._add(block[start:])
+            ends = list(self._ends.of(block))
+            if ends and self._skipped is None and self._length + len(block) <= self._blocks.line_bytes_max:
+                yield self._run(block, ends)
+            else:
+                for end in ends:
+                    self._add(block[start:end])
+                    yield from self._taken()
+                    start = end
+            self._add(block[ends[-1] if ends else 0 :])
             yield None
         yield from self._taken()
+
+    def _run(self, block: bytes, ends: list[int]) -> Run:
+        """The units that end in a block, of which some of the first waits."""
+        text = b"".join((*self._waiting, block[: ends[-1]]))
+        run = Run(text, [self._length + end for end in ends], self.line, self._column)
+        self._waiting, self._length = [], 0
+        self._advance(text)
+        return run
 
     @property
     def is_between(self) -> bool:
@@ -156,21 +210,25 @@ class Units:
 
     def _after_nothing(self, text: bytes) -> bytes:
         """The text without space and comments at its beginning."""
-        nothing = _NOTHING.match(text)
-        begin = nothing.end() if nothing else 0
+        begin = start_of(text, 0, len(text))
         self._advance(text[:begin])
         return text[begin:]
 
     def _advance(self, text: bytes) -> None:
-        last = text
-        if b"\r" in text:
-            lines = _LINE_END.split(text)
-            self.line += len(lines) - 1
-            self._column, last = (1 if len(lines) > 1 else self._column), lines[-1]
-        elif newlines := text.count(b"\n"):
-            self.line += newlines
-            self._column, last = 1, text[text.rfind(b"\n") + 1 :]
-        self._column += len(last.decode(errors="replace"))
+        self.line, self._column = _after(text, self.line, self._column)
+
+
+def _after(text: bytes, line: int, column: int) -> tuple[int, int]:
+    """The place behind a text that begins at a place."""
+    last = text
+    if b"\r" in text:
+        lines = _LINE_END.split(text)
+        line += len(lines) - 1
+        column, last = (1 if len(lines) > 1 else column), lines[-1]
+    elif newlines := text.count(b"\n"):
+        line += newlines
+        column, last = 1, text[text.rfind(b"\n") + 1 :]
+    return line, column + len(last.decode(errors="replace"))
 
 
 class _Ends:
@@ -200,9 +258,9 @@ class _Ends:
             at, self.quote = closed.end(), b""
         text = b"\n" + block
         for mark in _MARK.finditer(text, at + 1):
-            match mark[0]:
+            match mark[1]:
                 case b"{":
-                    line_start = text.rfind(b"\n", 0, mark.start())
+                    line_start = text.rfind(b"\n", 0, mark.end())
                     if self._inside and line_start > begin:
                         yield line_start
                         begin = line_start
@@ -216,5 +274,5 @@ class _Ends:
                         begin = mark.end() - 1
                         yield begin
                 case b'"""' | b"'''":
-                    self.quote = mark[0]
+                    self.quote = mark[1]
                     return

@@ -149,6 +149,10 @@ class Dictionary:
         found[distinct != UNBOUND] = blank
         return found[inverse].reshape(ids.shape)
 
+    def intern_known(self, terms: Iterable[Term], numbers: NDArray[np.float64]) -> Ids:
+        """The ids of terms, assigned now where they are new; `numbers` are what the column `numbers` has for them."""
+        return self._terms.intern_known(terms, numbers)
+
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
         """The ids of terms, assigned now where they are new.
 

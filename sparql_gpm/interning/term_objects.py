@@ -45,8 +45,19 @@ class TermObjects:
         new = self._free[-1] if self._free else len(self._terms)
         known = self._ids.setdefault(term, new)
         if known == new:
-            self._add(term, new)
+            self._add(term, new, float64(term))
         return known
+
+    def intern_known(self, terms: Iterable[Term], numbers: NDArray[np.float64]) -> Ids:
+        """See `Dictionary.intern_known`."""
+        ids, found = self._ids, []
+        for term, number in zip(terms, numbers.tolist(), strict=True):
+            new = self._free[-1] if self._free else len(self._terms)
+            known = ids.setdefault(term, new)
+            if known == new:
+                self._add(term, new, number)
+            found.append(known)
+        return np.array(found, dtype=np.int64)
 
     def find(self, term: Term) -> int:
         """The id of the term, or UNBOUND if it has none."""
@@ -70,7 +81,7 @@ class TermObjects:
         """See `Dictionary.intern_joined`."""
         ends = np.cumsum(lengths)
         bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
-        return np.array([self.intern(_term_of(text[begin:end])) for begin, end in bounds], dtype=np.int64)
+        return self.intern_known((_term_of(text[begin:end]) for begin, end in bounds), numbers)
 
     def joined(self, ids: Ids) -> tuple[bytes, Ids]:
         """See `Dictionary.joined`."""
@@ -89,7 +100,7 @@ class TermObjects:
                 released += 1
         return released
 
-    def _add(self, term: Term, identifier: int) -> None:
+    def _add(self, term: Term, identifier: int, number: float) -> None:
         if identifier < len(self._terms):
             self._free.pop()
             self._terms[identifier] = term
@@ -97,4 +108,4 @@ class TermObjects:
             self._terms.append(term)
             if identifier >= len(self.numbers):
                 self.numbers = np.concatenate((self.numbers, np.full(len(self.numbers), np.nan)))
-        self.numbers[identifier] = float64(term)
+        self.numbers[identifier] = number

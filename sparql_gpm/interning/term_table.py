@@ -163,6 +163,12 @@ class TermTable:
                 self._set_number(int(ids[index]), terms[index])
         return ids
 
+    def intern_known(self, terms: Iterable[Term], numbers: NDArray[np.float64]) -> Ids:
+        """See `Dictionary.intern_known`."""
+        tokens = list(map(canonical_token, terms))
+        lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+        return self.intern_joined(b"".join(tokens), lengths, numbers)
+
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
         """See `Dictionary.intern_joined`."""
         with self.lock:

@@ -30,7 +30,7 @@ from spaseq.inputs.tables.slots import BAD, Slots
 from spaseq.inputs.tables.template import IriOf, Path, Slot, Template, TextOf, Value, paths_of
 
 _KNOWN_MAX = 1 << 17
-"""Values of a slot whose terms are remembered."""
+"""Values of a slot, of one type, whose terms are remembered."""
 CellSlot = Value | IriOf | TextOf
 
 
@@ -39,23 +39,23 @@ class CellTerms:
 
     def __init__(self, slot: CellSlot, slots: Slots, dictionary: Dictionary) -> None:
         self._slot, self._slots, self._dictionary = slot, slots, dictionary
-        self._known: dict[tuple[str | None, str | None], int] = {}
+        self._known: dict[str | None, dict[str | None, int]] = {}
         self._generation = -1
 
     def intern(self, values: Any, untyped: bool) -> Ids:
         """The ids of distinct values, BAD for those that give no term."""
-        if self._generation != self._dictionary.generation or len(self._known) > _KNOWN_MAX:
-            self._known.clear()
-            self._generation = self._dictionary.generation
         texts, datatype = lexicals(values, untyped)
-        known = self._known
-        found = [known.get((text, datatype), UNBOUND) for text in texts]
+        known = self._known.setdefault(datatype, {})
+        if self._generation != self._dictionary.generation or len(known) > _KNOWN_MAX:
+            self._known = {datatype: (known := {})}
+            self._generation = self._dictionary.generation
+        found = [known.get(text, UNBOUND) for text in texts]
         missing = [place for place, identifier in enumerate(found) if identifier == UNBOUND]
         if missing:
             new = [texts[place] for place in missing]
             cells = Cells(np.arange(len(new), dtype=np.int64), new, datatype)
             ids = self._slots.of_cells(self._slot, cells).ids.tolist()
-            known.update(zip(((text, datatype) for text in new), ids, strict=True))
+            known.update(zip(new, ids, strict=True))
             for place, identifier in zip(missing, ids, strict=True):
                 found[place] = identifier
         return np.array(found, dtype=np.int64)

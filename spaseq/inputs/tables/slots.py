@@ -95,11 +95,10 @@ class Slots:
         return names, reasons
 
     def _plain(self, slot: Slot, cells: Cells) -> Column | None:
-        """The column of cells that are plain, for dictionaries that take many terms at once."""
-        found = plain_terms(slot, cells) if self._dictionary.has_table else None
-        if found is None:
+        """The column of cells that are plain."""
+        if (found := plain_terms(slot, cells)) is None:
             return None
-        ids = self._dictionary.intern_joined(found.text, found.lengths, found.numbers)
+        ids = found.intern(self._dictionary)
         times = None if found.times is None else np.append(found.times, 0)[cells.codes]
         return Column(np.append(ids, UNBOUND)[cells.codes], cells.rows, cells.owner, _no_fault, times)
 

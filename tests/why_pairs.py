@@ -29,7 +29,6 @@ from spaseq.runtime.why.search import whole
 from tests.random_pairs import Pair, drawn, shown
 from tests.reference.graph import Solution
 from tests.reference.run import MATCH, Run
-from tests.reference.scope import iterated
 from tests.reference.sequence import NOTHING, Before, Search, Then
 from tests.reference.shape import Node, Path, Take, variants
 from tests.reference.stream import Events, merge, precedes
@@ -245,8 +244,6 @@ def can_be_repaired(query: Query, attempt: Attempt) -> bool:
         texts = [query.text[f.span.start : f.span.end] for f in all_filters(query)]
         if any(f"?{variable}" in text for text in texts for variable in query.partition):
             return False  # nothing says which term the new partition has
-    if query.using and any(iterated(f.expression) & {*query.partition} for f in all_filters(query)):
-        return False  # the reference decides at once what waits, in the engine, for the first step that binds it
     if any(fault.cause == "join" and fault.detail["variable"] in query.partition for fault in attempt.faults):
         return False  # another term may change the partitions of other events
     if "order" in causes and (" AT ?" in query.text or query.window.in_events):

@@ -174,6 +174,7 @@ class Program:
                 in output order suffice; None: all are needed
     first_of_values   they suffice of those that bind the same values
     using       the symbol that no step takes, but whose events make up the substreams; NONE: those of all used symbols
+    given       with `using`: of each variable of the partition, that of the steps with its name; NONE: none binds it
     runs_max    the most partial matches, and matches of one slice, that an evaluator may hold
     """
 
@@ -193,6 +194,7 @@ class Program:
     runs_max: int = RUNS_MAX
     skip_to: int = NONE
     using: int = NONE
+    given: tuple[tuple[int, int], ...] = ()
 
     def check_runs(self, count: int) -> None:
         """Raises TooManyRuns if the program does not allow so many partial matches."""

@@ -45,17 +45,22 @@ def watched_variables(program: Program, condition: int) -> Variables:
     iterated = {
         r.variable for r in program.conditions[condition].references if isinstance(r, IterationValue | FoldValue)
     }
-    return (_foreign(program, condition) | iterated).difference(program.partition if program.using >= 0 else ())
+    return _others(program, condition) | iterated
 
 
-def _foreign(program: Program, condition: int) -> Variables:
+def foreign_variables(program: Program, condition: int) -> Variables:
+    """The variables that a condition may wait for: neither its own step binds them, nor a partition by USING."""
+    return _others(program, condition).difference(own for _, own in program.given)
+
+
+def _others(program: Program, condition: int) -> Variables:
     """The variables of a condition that its own step does not bind: all of a condition of the match.
 
-    Those of a partition by a pattern of its own are bound before the first step, and no step binds them.
+    A variable of a partition by USING is that of the steps with its name.
     """
-    spec, given = program.conditions[condition], program.partition if program.using >= 0 else ()
+    spec, names = program.conditions[condition], dict(program.given)
     own = program.symbols[spec.symbol].scope if spec.symbol >= 0 else _NOTHING
-    return spec.variables().difference(own, given)
+    return frozenset(names.get(variable, variable) for variable in spec.variables()) - own - {NONE}
 
 
 class Waiting:
@@ -80,7 +85,7 @@ class Waiting:
             if spec.symbol in automaton.positions[owner].symbols or (spec.symbol == MATCH and owner == START)
         ]
         self._waits = {pair: tuple(self._waiting(*pair, position) for position in positions) for pair in owned}
-        open_ = [pair for pair in owned if self._waits[pair][pair[1]]]
+        open_ = [pair for pair in owned if self._waits[pair][pair[1]] or self._is_rebound(*pair)]
         self._open = {*open_, *(pair for pair in owned if pair[1] == START)}
         self.markers = tuple(pair for pair in open_ if pair[1] != START)
         self.arriving = [tuple(point for pair in owned for point in self._at(*pair, p)) for p in positions]
@@ -97,8 +102,16 @@ class Waiting:
             first = owner == START and START in sources
             decides = first or any(self._waits[pair][source] - point.waiting for source in sources)
             joins = self._automaton.positions[position].any_order != NONE
-            if decides or joins or point.spent or self._scope[position] & _foreign(self._program, condition):
+            if decides or joins or point.spent or self._scope[position] & watched_variables(self._program, condition):
                 yield point
+
+    def _is_rebound(self, condition: int, owner: int) -> bool:
+        """True if a later repeated step may bind a variable of a condition, so that it is evaluated again."""
+        watched, around = watched_variables(self._program, condition), self._automaton.positions[owner].repetitions
+        return any(
+            watched & self._scope[position] and not set(self._automaton.positions[position].repetitions) <= {*around}
+            for position in self._following(owner, owner)
+        )
 
     def _is_final(self, pair: tuple[int, int], position: int) -> bool:
         at_end = self._program.conditions[pair[0]].at_end
@@ -130,7 +143,7 @@ class Waiting:
                         yield variable, repetition
 
     def _waiting(self, condition: int, owner: int, position: int) -> Variables:
-        foreign = _foreign(self._program, condition)
+        foreign = foreign_variables(self._program, condition)
         return foreign and foreign & _NOTHING.union(*(self._scope[p] for p in self._following(position, owner)))
 
     def _following(self, position: int, owner: int, loops: bool = False, never: Variables = _NOTHING) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from automata.plan.plan import Plan, compile_plan
@@ -25,6 +26,7 @@ from sparql_gpm.expressions.expression_evaluator import column_name
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.algebra.partitions import as_written
 from spaseq.errors import InputError
 from spaseq.physical.hopping import LANES_MAX, lane_windows, sliding_once, why_by_window
 
@@ -111,6 +113,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX, groups_max: 
         runs_max,
         NONE if query.skip_to is None else [pattern.name for pattern in query.patterns].index(query.skip_to),
         NONE if query.using is None else query.using.symbol,
+        _given(query, numbering.variables),
     )
     folds = tuple(numbering.folds)
     plan = compile_plan(program)
@@ -125,6 +128,13 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX, groups_max: 
         lanes,
         groups_max,
     )
+
+
+def _given(query: TemporalQuery, numbers: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
+    """`Program.given`: of each variable of a partition by USING the number, and that of the steps' own."""
+    if query.using is None:
+        return ()
+    return tuple((numbers[name], numbers.get(as_written(name), NONE)) for name in query.partition)
 
 
 def _lanes(query: TemporalQuery, plan: Plan) -> tuple[Plan, ...]:

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from automata.plan.program import EVENT, Condition, FoldValue, IterationValue, Program, Window
-from automata.plan.waiting import watched_variables
+from automata.plan.program import EVENT, FoldValue, IterationValue, Program, Window
+from automata.plan.waiting import foreign_variables, watched_variables
 from automata.values import UNBOUND
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.conditions import TermConditionEvaluator
@@ -316,7 +316,7 @@ def _world(
     program = compiled.program
     root = places_of(program.expression)
     scopes = {number: symbol.scope for number, symbol in enumerate(program.symbols)}
-    foreign = [_foreign(program, condition) for condition in program.conditions]
+    foreign = [foreign_variables(program, condition) for condition, _ in enumerate(program.conditions)]
     of_match = [number for number, condition in enumerate(program.conditions) if condition.symbol < 0]
     return World(
         compiled,
@@ -339,9 +339,3 @@ def _world(
         tuple(n for n in of_match if not program.conditions[n].at_end),
         tuple(n for n in of_match if program.conditions[n].at_end),
     )
-
-
-def _foreign(program: Program, condition: Condition) -> frozenset[int]:
-    """The variables of a condition that its own step does not bind, nor a partition by a pattern of its own."""
-    own = program.symbols[condition.symbol].scope if condition.symbol >= 0 else frozenset()
-    return condition.variables().difference(own, program.partition if program.using >= 0 else ())

@@ -114,6 +114,15 @@ class EdgeCounter(Evaluator, Protocol):
     def edges_taken(self) -> Sequence[int | None] | None:
         """By edge of the plan, the partial matches whose last step it is; None: not every one is made."""
 
+    def count_edges(self, lost: bool) -> None:
+        """Has every partial match made, and if `lost` `edges_lost` counted, where it can be; at the beginning."""
+
+    def edges_lost(self) -> Sequence[Mapping[str, int] | None] | None:
+        """By edge, once the streams have ended, the partial matches that it did not extend, by cause.
+
+        None: they were not counted.
+        """
+
 
 @runtime_checkable
 class StateCounter(Evaluator, Protocol):

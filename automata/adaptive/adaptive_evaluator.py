@@ -93,6 +93,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         self._makers = makers
         self._policy = policy
         self._observes = policy.observes
+        self._counts_lost: bool | None = None
         self._run(first, makers[first]())
         self._shadow: _Shadow | None = None
         self._position = 0
@@ -118,6 +119,15 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         """Those of the current evaluator, if it has read every event."""
         evaluator = self._evaluator
         return evaluator.edges_taken() if implements(evaluator, EdgeCounter) and not self.switches else None
+
+    def count_edges(self, lost: bool) -> None:
+        self._counts_lost = lost
+        self._run(self._name, self._evaluator)
+
+    def edges_lost(self) -> Sequence[Mapping[str, int] | None] | None:
+        """Those of the current evaluator, if it has read every event."""
+        evaluator = self._evaluator
+        return evaluator.edges_lost() if implements(evaluator, EdgeCounter) and not self.switches else None
 
     def standing(self, time: int) -> Sequence[int] | None:
         """Those of the current evaluator."""
@@ -270,6 +280,8 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
 
     def _run(self, name: str, evaluator: Startable) -> None:
         self._name, self._evaluator = name, evaluator
+        if self._counts_lost is not None and not self._position and implements(evaluator, EdgeCounter):
+            evaluator.count_edges(self._counts_lost)
         self._single = evaluator if implements(evaluator, RowEvaluator) else None
 
     def _running(self) -> list[Startable]:

@@ -64,6 +64,10 @@ class Extender:
             rows = rows[counts >= self.plan.repetitions[repetition].at_least]
         return rows
 
+    def adjacent(self, runs: RunView, number: int, table: StepTable, pairs: Pairs) -> Mask:
+        """A mask of the pairs between which no event lies."""
+        return _Search(self, runs, number, pairs.rows, table, True).adjacent(pairs)
+
     def index(self, number: int, table: StepTable, in_context: bool) -> StepIndex:
         """A table's rows by the edge's key; `in_context` by partition too, where there are any, and then by window."""
         return step_index(table, self.plan.edges[number].key, in_context and bool(self.plan.program.partition))

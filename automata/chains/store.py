@@ -48,6 +48,7 @@ class ChainStore:
     registers   what the run at START has bound; None: nothing
     outer       iterations counted before it
     active      position → the runs there that an event may still extend
+    undecided   edge → runs of which it is still to be told why it lost them
     dominance   what drops runs that lead to no match that counts; None: nothing does
     substream   the events that `,` considers, where steps may take events outside it
     """
@@ -74,13 +75,17 @@ class ChainStore:
         self.active = [ActiveRuns(plan, p, self.runs, self.extender) for p in range(len(plan.positions))]
         pruning = pruning_of(plan)
         self.dominance = None if pruning is None else Dominance(plan, self.layout, pruning)
+        self.undecided: dict[int, Ids] = {}
         self._compaction_due = 0
         self._schedule_compaction()
 
     def alive(self) -> list[Ids]:
-        """The rows of the runs that an event may still extend, and of the finished members of an ALL."""
+        """The rows of the runs that are still needed: an event may extend them, or they are finished members of an ALL.
+
+        Or it is still to be told why an edge lost them.
+        """
         finished = [rows for all_join in self.all_joins for rows in all_join.finished]
-        return [*(active.rows for active in self.active), *finished]
+        return [*(active.rows for active in self.active), *finished, *self.undecided.values()]
 
     def compact(self, held: Ids, always: bool = False) -> Ids | None:
         """Frees the rows of dead runs once they are many, or `always`.
@@ -98,6 +103,7 @@ class ChainStore:
             active.renumber(numbers)
         for all_join in self.all_joins:
             all_join.finished = [numbers[rows] for rows in all_join.finished]
+        self.undecided = {edge: numbers[rows] for edge, rows in self.undecided.items()}
         self._schedule_compaction()
         return numbers[held]
 

@@ -77,7 +77,8 @@ def _edges(names: Sequence[str], plan: Plan, tally: FunnelTally) -> Iterator[Edg
         if tally.took is None:
             yield EdgeCount(label(edge.source), label(edge.target))
         else:
-            yield EdgeCount(label(edge.source), label(edge.target), came[edge.source], tally.took[number])
+            lost = None if tally.lost is None else tally.lost[number]
+            yield EdgeCount(label(edge.source), label(edge.target), came[edge.source], tally.took[number], lost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ class Setup:
             from spaseq.runtime.funnel.counting import Counting
 
             assert isinstance(patterns.counting, Counting), patterns.counting
-            return CountedOperator(plan, patterns, sequence, observed, release, patterns.counting.tally)
+            return CountedOperator(plan, patterns, sequence, observed, release, patterns.counting.tally, lost=True)
         return self._operators(plan, patterns, sequence, observed, release)
 
     def zero_rows(

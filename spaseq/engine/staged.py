@@ -323,7 +323,7 @@ def _operator(
     solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
     sequence = SequenceStage(plan.plan, dictionary, setup.evaluator, background, setup.pool, written)
     if analyze:
-        return CountedOperator(plan.plan, solved, sequence, None, lambda: None, FunnelTally(()))
+        return CountedOperator(plan.plan, solved, sequence, None, lambda: None, FunnelTally(()), lost=False)
     return QueryOperator(plan.plan, solved, sequence)
 
 

@@ -13,6 +13,9 @@ from spaseq.explain.description import Description, Edge, State
 _WIDTH_MIN, _WIDTH_MAX = 1.0, 8.0
 """Widths of an edge that nothing took, and of that which most took; between, by the logarithm."""
 
+_Taken = tuple[int, int, Mapping[str, int]]
+"""The partial matches that waited at an edge, that took it, and that it lost, by cause."""
+
 
 class FunnelError(ValueError):
     """A text that is no funnel, or the funnel of another query."""
@@ -56,8 +59,8 @@ def flow_of(description: Description, funnel: Mapping[str, Any]) -> Flow:
         if edge.target in accepts:
             notes, count = ends, rows
         elif number in took:
-            waited, count = took[number]
-            notes = [f"{waited:,} waited, {count:,} took"]
+            waited, count, lost = took[number]
+            notes = [f"{waited:,} waited, {count:,} took", *(f"{n:,} lost: {cause}" for cause, n in lost.items())]
         elif edge.label:
             notes, count = list(_of_steps(edge, solutions)), min((solutions[n] for n in _names(edge)), default=0)
         else:
@@ -69,18 +72,19 @@ def flow_of(description: Description, funnel: Mapping[str, Any]) -> Flow:
     return Flow(replace(description, edges=tuple(edges)), widths)
 
 
-def _edges_taken(description: Description, counted: Sequence[Mapping[str, Any]]) -> dict[int, tuple[int, int]]:
-    """By number of an edge, the partial matches that waited and that took it; of those that were counted."""
+def _edges_taken(description: Description, counted: Sequence[Mapping[str, Any]]) -> dict[int, _Taken]:
+    """By number of an edge, the partial matches that waited, that took it, and that it lost; of those counted."""
     labels = {state.id: state for state in description.states}
     steps = [(edge.target, edge.source, number) for number, edge in enumerate(description.edges) if edge.label]
-    found = {}
+    found: dict[int, _Taken] = {}
     if all(each["took"] is None for each in counted):
         return {}
     for (target, source, number), each in zip(sorted(steps), counted, strict=False):
         here = (_name(labels[source]), _name(labels[target]))
         if here != (each["from"], each["to"]):
             raise FunnelError(f"the query has an edge {' → '.join(here)}, and the funnel {each['from']} → {each['to']}")
-        found[number] = (_count(each["waited"]), _count(each["took"]))
+        lost = {str(cause): _count(count) for cause, count in (each.get("lost") or {}).items()}
+        found[number] = _count(each["waited"]), _count(each["took"]), lost
     if len(steps) != len(counted):
         raise FunnelError(f"the query has {len(steps)} edges, and the funnel {len(counted)}")
     return found

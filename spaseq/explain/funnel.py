@@ -68,7 +68,7 @@ class EdgeCount:
 
     waited      partial matches that it could have extended
     took        partial matches whose last step it is
-    lost        those that nothing extended, by cause
+    lost        those that no event extended over this edge, by the cause of the last one tried
 
     None: the evaluator keeps no partial matches that could be counted.
     """
@@ -153,6 +153,8 @@ def _lines(funnel: Funnel) -> Iterator[str]:
         if edge.waited is not None and edge.took is not None:
             waited, took = _number(edge.waited), _number(edge.took)
             yield _row(f"  {edge.source} → {edge.target}: waited, took", "", waited, took, "")
+        for cause, count in (edge.lost or {}).items():
+            yield _row(f"    lost: {cause}", "", _number(count), "", "")
     if funnel.matches is not None:
         yield _row("  matches", "", "", _number(funnel.matches), "")
     for cause, count in (funnel.removed or {}).items():

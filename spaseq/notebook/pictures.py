@@ -65,6 +65,8 @@ def _parts(funnel: Funnel) -> Iterator[tuple[int, str, int]]:
     for edge in funnel.edges:
         if edge.took is not None:
             yield 0, f"{edge.source} → {edge.target}: took", edge.took
+        for cause, count in (edge.lost or {}).items():
+            yield 1, f"lost: {cause}", count
     if funnel.matches is not None:
         yield 0, "matches", funnel.matches
     for cause, count in (funnel.removed or {}).items():

@@ -245,7 +245,7 @@ def test_the_json_has_the_same_counts(files: list[str], tmp_path: Path, capsys: 
     }
     assert found["steps"][1]["patterns"][0]["alone"] is None
     assert [(edge["from"], edge["to"]) for edge in found["edges"]] == [("start", "A"), ("A", "B")]
-    assert [(edge["waited"], edge["took"], edge["lost"]) for edge in found["edges"]] == [(1, 1, None), (1, 1, None)]
+    assert [(edge["waited"], edge["took"], edge["lost"]) for edge in found["edges"]] == [(1, 1, {}), (1, 1, {})]
     assert (found["matches"], found["removed"]) == (1, {})
     assert (found["rows"], list(found["seconds"])) == (1, ["steps", "sequence"])
 

@@ -23,6 +23,7 @@ class AdjacencyLookahead:
     """The positions of a plan that are left only by `,`, and where no match ends, nor what would extend one.
 
     in_one_order    there is one order of events; else every row is able
+    positions       those positions
     """
 
     def __init__(self, plan: Plan, in_one_order: bool) -> None:
@@ -30,12 +31,12 @@ class AdjacencyLookahead:
         told = in_one_order and not plan.program.partition and not plan.unordered
         positions = enumerate(plan.positions) if told else ()
         ended = (n for n, position in positions if position.only_strict and not position.accepts)
-        self._only_adjacent = tuple(n for n in ended if not plan.positions[n].completes)
+        self.positions = tuple(n for n in ended if not plan.positions[n].completes)
 
     def able(self, tables: Mapping[int, StepTable]) -> dict[int, Mask]:
         """position → which rows of its table an event of the slice, or one after it, may extend; the others: all."""
         able: dict[int, Mask] = {}
-        positions = [p for p in self._only_adjacent if p in tables and len(tables[p])]
+        positions = [p for p in self.positions if p in tables and len(tables[p])]
         if not positions:
             return able
         ends = max(int(tables[position].slots.max()) for position in positions)

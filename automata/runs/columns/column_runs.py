@@ -21,6 +21,7 @@ from automata.plan.pruning import is_gapless
 from automata.runs.columns.adjacency_lookahead import AdjacencyLookahead
 from automata.runs.columns.expiry import Bounds, Expiry
 from automata.runs.columns.held_steps import HeldSteps
+from automata.runs.columns.losses import Losses
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable, conjunction
 from automata.slices.timeline import Timeline
@@ -33,11 +34,17 @@ class ColumnRuns:
     held    products, whose runs are put together only for the events that end them; None: there are none
     took    by edge, how often a run has taken it in a slice, whether it is kept or not; of products see `edges_taken`
     alone   the same for events row at a time
+    losses  what edges lose; None: it is not counted
+    looks_ahead, blind      whether runs may be left out that the next event could extend, and does not; positions of
+            which some were: it is not known how often they take an edge
     """
 
     def __init__(self, chains: ChainStore, held: HeldSteps | None = None) -> None:
         self._chains = chains
         self._held = held
+        self.losses: Losses | None = None
+        self.looks_ahead = chains.dominance is None
+        self.blind: set[int] = set()
         self._unfolds = False
         self._plan = chains.plan
         self._expiry = Expiry(chains.plan)
@@ -57,15 +64,22 @@ class ColumnRuns:
         self._grow({})
 
     def edges_taken(self) -> Sequence[int | None]:
-        """By edge, how often a run has taken it; None: it leads from one product to another, which are not counted."""
+        """By edge, how often a run has taken it; None: not every run of its source was made, or counted."""
         held = {} if self._held is None else self._held.came
         taken: list[int | None] = []
         for edge, took, alone in zip(self._plan.edges, self.took, self.alone, strict=True):
-            if edge.target not in held:
+            if edge.source in self.blind:
+                taken.append(None)
+            elif edge.target not in held:
                 taken.append(took + alone)
             else:
                 taken.append(alone + held[edge.target] if edge.begins or not held[edge.target] else None)
         return taken
+
+    def count_losses(self, timeline: Timeline) -> None:
+        """Makes a row of every run, and counts what edges lose; nothing has been consumed before."""
+        self.losses = Losses(self._chains, timeline)
+        self._deferred = [False] * len(self._plan.positions)
 
     def grow(self, symbols: Mapping[int, StepTable]) -> list[AcceptedRuns]:
         """Consumes one slice: symbol → its solutions. Returns where matches may have ended."""
@@ -92,7 +106,9 @@ class ColumnRuns:
         tables = self._step_tables(symbols)
         if not tables:
             return
-        self._able = self._lookahead.able(tables) if self._chains.dominance is None else {}
+        if self.losses is not None:
+            self.losses.see(tables)
+        self._able = self._lookahead.able(tables) if self.looks_ahead else {}
         self._meet(tables if self._held is None else self._held.found(self._held.add(tables)))
 
     def unfold(self) -> None:
@@ -187,9 +203,13 @@ class ColumnRuns:
         taken = self._chains.extender.extend(runs, position, rows, tables)
         for number, pairs in taken.items():
             self.took[number] += len(pairs)
-            able = self._able.get(self._plan.edges[number].target)
-            if able is not None:
-                taken[number] = pairs.take(able[pairs.steps])
+            if self.losses is not None:
+                self.losses.extend(number, pairs.rows)
+            target = self._plan.edges[number].target
+            if target in self._able:
+                taken[number] = pairs.take(self._able[target][pairs.steps])
+                if len(taken[number]) < len(pairs):
+                    self.blind.add(target)
             if self._gapless:
                 taken[number] = gapless(runs, taken[number], tables[self._plan.edges[number].target])
         return {number: pairs for number, pairs in taken.items() if len(pairs)}
@@ -228,6 +248,8 @@ class ColumnRuns:
 
     def _stand(self, position: int, rows: Ids) -> None:
         """Later events may extend these runs."""
+        if self.losses is not None:
+            self.losses.arrive(position, rows)
         self._chains.active[position].add(rows)
         self._touched[position].append(rows)
 

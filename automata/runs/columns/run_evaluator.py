@@ -51,6 +51,7 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         if self.held is not None:
             self.partial = RunsAndHeldSteps(self.chains, self.held)
         self._next_expiry = -FOREVER
+        self._finished = False
         self._skips_later_starts = skips_later_starts(plan)
         self._semi_join_targets = semi_join_targets(plan)
 
@@ -63,6 +64,14 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         plan = self.plan
         dropped = self.chains.dominance is not None or is_gapless(plan) or plan.possessive or plan.unordered
         return None if dropped else self._runs.edges_taken()
+
+    def count_edges(self, lost: bool) -> None:
+        self._runs.looks_ahead = False
+        if lost and self.held is None and self.edges_taken() is not None:
+            self._runs.count_losses(self.timeline)
+
+    def edges_lost(self) -> Sequence[Mapping[str, int] | None] | None:
+        return None if self._runs.losses is None or not self._finished else self._runs.losses.counts()
 
     def standing(self, time: int) -> Sequence[int] | None:
         self._drop_passed(time)
@@ -118,6 +127,8 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         matches = self.report(accepted, end)
         if in_events:
             self._expire(end)
+        if self._runs.losses is not None:
+            self._runs.losses.look()
         return matches
 
     def on_watermark(self, time: int) -> Sequence[Match]:
@@ -130,16 +141,35 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         if not self._window.in_events:
             self._expire(gap.time)
 
+    def finish(self) -> Sequence[Match]:
+        if self._runs.losses is not None:
+            self._runs.losses.finish()
+            self._finished = True
+        return super().finish()
+
+    def compact(self, always: bool = False) -> None:
+        """As for other evaluators; what edges lose is told of rows by their numbers."""
+        if self._runs.losses is not None and (always or self.chains.is_large(self.chains.runs.size)):
+            self._runs.losses.settle()
+        super().compact(always)
+
     def snapshot(self) -> dict[str, Any]:
         held = [] if self.held is None else self.held.snapshot()
         came = [] if self.held is None else list(self.held.came.values())
         taken = [list(self._runs.took), list(self._runs.alone), came]
-        return {**super().snapshot(), "next_expiry": self._next_expiry, "held": held, "taken": taken}
+        return {
+            **super().snapshot(),
+            "next_expiry": self._next_expiry,
+            "held": held,
+            "taken": taken,
+            "blind": sorted(self._runs.blind),
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self._next_expiry = state["next_expiry"]
         self._runs.took[:], self._runs.alone[:], came = state["taken"]
+        self._runs.blind = set(state.get("blind", ()))
         if self.held is not None:
             self.held.restore(state["held"])
             self.held.came.update(zip(self.held.positions, came, strict=True))
@@ -149,7 +179,8 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         return super().runs + (0 if self.held is None else len(self.held))
 
     def live_ids(self) -> list[Ids]:
-        return [*super().live_ids(), *([] if self.held is None else self.held.live_ids())]
+        losses = [] if self._runs.losses is None else self._runs.losses.live_ids()
+        return [*super().live_ids(), *([] if self.held is None else self.held.live_ids()), *losses]
 
     def _drop_passed(self, time: int) -> None:
         """Drops what no event at or after a time may extend; no event before it is to come."""

@@ -52,6 +52,8 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
         self._left = 0
 
     def prefers_rows(self) -> bool:
+        if self._runs.losses is not None:
+            return False
         self._alone += not self._in_lists
         if self.held is not None and self.held.deep > _PRODUCTS_MAX:
             return False

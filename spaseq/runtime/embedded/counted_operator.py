@@ -17,7 +17,10 @@ from spaseq.runtime.zero_rows.observed import Observed
 
 
 class CountedOperator(QueryOperator):
-    """A query whose rows and processor time are counted; it sees every event, however few arrive at once."""
+    """A query whose rows and processor time are counted; it sees every event, however few arrive at once.
+
+    lost    what edges lose is counted, too; the state is then not taken out
+    """
 
     def __init__(
         self,
@@ -27,11 +30,13 @@ class CountedOperator(QueryOperator):
         observed: Observed | None,
         release: Callable[[], object],
         tally: FunnelTally,
+        lost: bool,
     ) -> None:
         super().__init__(plan, patterns, sequence, observed, release)
         self.automaton = plan.compiled.plan
         self._tally = tally
         self._seconds = 0.0
+        sequence.count_edges(lost)
         self._matches_are_whole = sequence.propagated is None and not plan.compiled.lanes and not self.automaton.selects
 
     @property
@@ -41,6 +46,7 @@ class CountedOperator(QueryOperator):
         tally.seconds, tally.idle = self._seconds, not sequence.events
         counted = [taken for taken in sequence.edges_taken or () if taken is not None]
         tally.took = counted if len(counted) == len(self.automaton.edges) else None
+        tally.lost = None if tally.took is None else sequence.edges_lost
         every = program.first is None and program.demand is Demand.EVERY
         if self._matches_are_whole and (every or tally.took is not None):
             tally.matches = sequence.matches

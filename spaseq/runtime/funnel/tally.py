@@ -69,6 +69,7 @@ class FunnelTally:
 
     steps       by symbol
     took        by edge of the plan, the partial matches whose last step it is; None: the evaluator does not make all
+    lost        by edge, the partial matches that it did not extend, by cause; None: it was not told, of one or of all
     matches     before DISTINCT and LIMIT; None: the evaluator leaves some out, or matches are chosen among each other
     removed     of these, those that give no row, by cause; None: rows are not matches, or `matches` is None
     rows        of its output
@@ -78,6 +79,7 @@ class FunnelTally:
 
     steps: Sequence[StepTally]
     took: Sequence[int] | None = None
+    lost: Sequence[Mapping[str, int] | None] | None = None
     matches: int | None = None
     removed: Mapping[str, int] | None = None
     rows: int = 0

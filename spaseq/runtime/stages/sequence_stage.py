@@ -211,6 +211,16 @@ class SequenceStage:
         """By edge of the plan, the partial matches whose last step it is; None: the evaluator does not make all."""
         return self._evaluator.edges_taken() if implements(self._evaluator, EdgeCounter) else None
 
+    def count_edges(self, lost: bool) -> None:
+        """Has every partial match made, and if `lost` `edges_lost` counted, where it can be; at the beginning."""
+        if implements(self._evaluator, EdgeCounter):
+            self._evaluator.count_edges(lost)
+
+    @property
+    def edges_lost(self) -> Sequence[Mapping[str, int] | None] | None:
+        """By edge, once the streams have ended, the partial matches that it did not extend, by cause; None: unknown."""
+        return self._evaluator.edges_lost() if implements(self._evaluator, EdgeCounter) else None
+
     def run_counts(self, time: int) -> RunCounts:
         """The partial matches now, given that no event before `time` is to come."""
         standing = self._evaluator.standing(time) if implements(self._evaluator, StateCounter) else None

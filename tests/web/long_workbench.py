@@ -189,6 +189,37 @@ def test_keys_alone_are_enough(page: Page, fresh: Served) -> None:
     expect(page.get_by_role("heading", name="A", exact=True)).to_be_visible()
 
 
+def test_prefixes_are_offered_for_the_namespaces_that_the_streams_have(page: Page, fresh: Served) -> None:
+    sosa, own = "http://www.w3.org/ns/sosa/", "http://example.org/Cold-Chain#"
+    triples = (f"<urn:x> <{sosa}hasSimpleResult> <urn:y>", f"<urn:x> <{own}door> <{own}open>")
+    fresh.push("s", event(f"{own}e", 1, *triples))
+    page.goto(fresh.address)
+    write(page, "# doors\n")
+    page.keyboard.type("PRE")
+    expect(page.get_by_role("option", name=f"PREFIX sosa: <{sosa}>")).to_contain_text("seen")
+    expect(page.get_by_role("option", name="PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>")).to_be_visible()
+    page.keyboard.type("FIX cha")
+    expect(page.get_by_role("option", name=f"chain: <{own}>")).to_be_visible()
+    page.wait_for_timeout(200)  # an Enter that was meant for the text is not taken for a choice
+    page.keyboard.press("Enter")
+    expect(editor(page)).to_contain_text(f"PREFIX chain: <{own}>")
+    page.keyboard.type("\nSELECT * WITHIN 1 HOUR FROM STREAM S <urn:s> WHERE { SEQ(A) ")
+    page.keyboard.type("DEFINE GPM A ON S { ?d chain:do")
+    expect(page.get_by_role("option", name="chain:door")).to_be_visible()
+    page.keyboard.type("or ?state ; Simple")
+    option = page.get_by_role("option", name="sosa:hasSimpleResult")
+    expect(option).to_be_visible()
+    page.wait_for_timeout(200)
+    page.keyboard.press("Enter")
+    page.keyboard.type(" ?v ")
+    lines = page.locator(".cm-line").all_inner_texts()
+    assert lines[:3] == ["# doors", f"PREFIX chain: <{own}>", f"PREFIX sosa: <{sosa}>"], lines
+    assert "chain:door ?state ; sosa:hasSimpleResult ?v" in lines[3]
+    page.get_by_label("Query name").fill("doors")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("heading", name="doors")).to_be_visible()
+
+
 def test_completion_knows_what_the_streams_have_and_a_text_is_formatted(page: Page, fresh: Served) -> None:
     fresh.push("s", event("http://example.org/e", 1, "<urn:x> <http://example.org/humidity> <urn:y>"))
     page.goto(fresh.address)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from web.generate.examples import examples
 from web.generate.operations import operations
+from web.generate.prefixes import prefixes
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
-GENERATED = {"api/operations.ts": operations, "model/examples.ts": examples}
+GENERATED = {"api/operations.ts": operations, "model/examples.ts": examples, "model/prefixes.ts": prefixes}
 """The path of each generated source and what makes its text."""
 
 

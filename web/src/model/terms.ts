@@ -1,24 +1,26 @@
 import type { Bindings, Term } from "../api/answers";
+import { PREFIXES } from "./prefixes";
 
 const PREFIX = /\bPREFIX\s+([A-Za-z][\w.-]*)?:\s*<([^>\s]*)>/gi;
 const XSD = "http://www.w3.org/2001/XMLSchema#";
-const WELL_KNOWN: readonly [string, string][] = [
-  ["http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf:"],
-  ["http://www.w3.org/2000/01/rdf-schema#", "rdfs:"],
-  [XSD, "xsd:"],
-  ["http://www.w3.org/ns/prov#", "prov:"],
-  ["http://www.w3.org/ns/sosa/", "sosa:"],
-];
 const PLAIN_TYPES = new Set(["string", "integer", "decimal", "double", "boolean", "float", "int", "long"]);
 
-/** Short names of IRIs: the prefixes that a query declares, and some that everybody knows. */
+/** The namespaces that a text declares, with their prefixes. */
+export function declared(text: string): [string, string][] {
+  return [...text.matchAll(PREFIX)].map(([, prefix, iri]): [string, string] => [iri ?? "", prefix ?? ""]);
+}
+
+/** Short names of IRIs: the prefixes that a query declares, and others, by default those of well-known vocabularies. */
 export class Names {
   private readonly prefixes: readonly [string, string][];
 
-  constructor(text: string) {
-    const declared = [...text.matchAll(PREFIX)].map((found): [string, string] => [found[2] ?? "", `${found[1] ?? ""}:`]);
-    this.prefixes = [...declared, ...WELL_KNOWN]
+  constructor(text: string, others = Object.entries(PREFIXES).map(([prefix, iri]) => ({ prefix, iri }))) {
+    const known = declared(text);
+    const taken = new Set(known.map(([, prefix]) => prefix));
+    const more = others.filter(({ prefix }) => !taken.has(prefix)).map(({ prefix, iri }) => [iri, prefix] as const);
+    this.prefixes = [...known, ...more]
       .filter(([namespace]) => namespace !== "")
+      .map(([namespace, prefix]): [string, string] => [namespace, `${prefix}:`])
       .sort(([one], [other]) => other.length - one.length);
   }
 

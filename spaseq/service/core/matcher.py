@@ -9,6 +9,7 @@ not stored again.
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -26,8 +27,10 @@ from spaseq.service.log.segmented import SegmentedLog
 
 READ_EVENTS_MAX = 20_000
 """Events that are read before their rows are stored."""
-SNAPSHOT_RECORDS = 10_000
-"""Records after which a snapshot is due."""
+SNAPSHOT_RECORDS, SNAPSHOT_EVENTS = 10_000, 200_000
+"""Records, or events in them, after which a snapshot is due: what comes behind it is read again after a crash."""
+SNAPSHOT_PART = 20
+"""Events alone make a snapshot due only after so many times as long as the last one took, as matching waits for it."""
 _T = TypeVar("_T")
 _logger = logging.getLogger("spaseq.service")
 
@@ -57,7 +60,7 @@ class Matcher:
         self._looks: deque[Callable[[], None]] = deque()
         self._changed = Condition()
         self._closed = False
-        self._saved = state.number
+        self._saved, self._unsaved_events, self._rested = state.number, 0, 0.0
         self.failure: Exception | None = None
         self._thread = Thread(target=self._run, name="spaseq-matcher", daemon=True)
 
@@ -114,12 +117,8 @@ class Matcher:
             )
             raise Refused(503, "Matching has ended", detail)
 
-    def recover(self, start: int) -> None:
-        """Read the records of the log from a number on, before the thread runs."""
-        for number, data in self._log.read(start):
-            self.hand(number, decoded(data))
-            if self._events >= READ_EVENTS_MAX or len(self._waiting) >= READ_EVENTS_MAX:
-                self._read(self._taken())
+    def recover(self) -> None:
+        """Read what has been given, before the thread runs."""
         while self._waiting:
             self._read(self._taken())
 
@@ -161,14 +160,22 @@ class Matcher:
             self._calls.popleft()()
         for group in self.queries.lagging:
             self._catch_up(group)
-        if self.state.number >= self._saved + SNAPSHOT_RECORDS:
+        if self._is_snapshot_due:
             self.save()
         return True
 
+    @property
+    def _is_snapshot_due(self) -> bool:
+        if self.state.number >= self._saved + SNAPSHOT_RECORDS:
+            return True
+        return self._unsaved_events >= SNAPSHOT_EVENTS and time.monotonic() >= self._rested
+
     def save(self) -> None:
         """Store a snapshot."""
+        begin = time.monotonic()
         self._snapshot()
-        self._saved = self.state.number
+        self._saved, self._unsaved_events = self.state.number, 0
+        self._rested = time.monotonic() + SNAPSHOT_PART * (time.monotonic() - begin)
 
     @property
     def unsaved(self) -> bool:
@@ -183,6 +190,7 @@ class Matcher:
             taken.append((number, record))
             count = record.count if isinstance(record, Accepted) else 0
             self._events -= count
+            self._unsaved_events += count
             events += max(1, count)
             if number == self._storing.read:
                 break

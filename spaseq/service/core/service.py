@@ -53,7 +53,7 @@ LOOK_S_MAX = 5.0
 KERNEL_STATE_BYTES_MIN = 1 << 20
 """A snapshot from this size on, some 50,000 terms, repays loading kernels that hold terms in tables."""
 KERNEL_REPLAY_EVENTS_MIN = 100_000
-"""Events that are read again after a crash, which repay it likewise."""
+"""Events, and records without some, that are read again after a crash, which repay it likewise."""
 
 
 class Service:
@@ -341,14 +341,19 @@ class Service:
         """Remember what was remembered, and read the log from the snapshot on."""
         for memory in saved.memories:
             self._admission.restore(memory.stream, memory.restored(), memory.answers)
-        events = 0
+        held = 0
         for number, data in self._log.read(saved.state.number + 1):
-            self._admission.replay(number, record := decoded(data))
-            events += record.count if isinstance(record, Accepted) else 0
+            record = decoded(data)
+            self._admission.replay(number, record)
+            self._matcher.hand(number, record)
+            held += max(1, record.count) if isinstance(record, Accepted) else 1
+            if held >= KERNEL_REPLAY_EVENTS_MIN:
+                held = 0
+                if not self._kernels.ready:
+                    self._kernels.load()
+                self._matcher.recover()
         self._admission.recovered()
-        if events >= KERNEL_REPLAY_EVENTS_MIN:
-            self._kernels.load()
-        self._matcher.recover(saved.state.number + 1)
+        self._matcher.recover()
 
     def _looked(self, look: Callable[[], _T]) -> _T | None:
         """An answer of the thread that matches, between two records; None if it is busy for long, or has ended."""

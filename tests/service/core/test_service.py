@@ -12,6 +12,8 @@ import pytest
 from kb.endpoint import Endpoint
 from sparql_gpm.times import SECOND_NS, format_time
 from spaseq.outputs.rows import Row
+from spaseq.service.core import matcher
+from spaseq.service.core import service as core
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from spaseq.service.settings.configuration import Limits
@@ -44,6 +46,14 @@ class Running:
 
     def again(self) -> None:
         self.service.close()
+        self.open()
+
+    def kill(self) -> None:
+        """End without a snapshot."""
+        self.service._matcher.save = lambda: None  # type: ignore[method-assign]
+        self.service.close()
+
+    def open(self) -> None:
         self.service = Service.open(self.folder, Limits(queue=1000), self.clock)
 
     def push(self, *events: str, **how: str) -> dict[str, object]:
@@ -378,3 +388,36 @@ def test_rows_are_texts_before_their_terms_are_released(running: Running) -> Non
     running.service.settled()
     texts = [json.loads(line) for _, line in running.service.rows("each", 0, 10)]
     assert [(text["n"], text["bindings"].keys()) for text in texts] == [(1, set()), (2, {"v"})]
+
+
+def test_events_make_a_snapshot_due_so_that_few_are_read_again(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matcher, "SNAPSHOT_EVENTS", 10)
+    monkeypatch.setattr(matcher, "SNAPSHOT_PART", 0)
+    running.put("each", EACH)
+    saved = []
+    for number in range(12):
+        running.push(*(event(f"e{number}.{each}", number) for each in range(4)))
+        running.service.settled()
+        saved.append(running.service._matcher._saved)
+    assert len(set(saved)) == 1 + 12 * 4 // 12  # after each third body
+    monkeypatch.setattr(matcher, "SNAPSHOT_PART", 1e9)
+    before = saved[-1]
+    for number in range(12, 18):
+        running.push(*(event(f"e{number}.{each}", number) for each in range(4)))
+        running.service.settled()
+    assert len({before, running.service._matcher._saved} - {before}) <= 1  # one more, and then none for long
+
+
+def test_what_is_read_again_in_parts_gives_the_same_rows(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    running.put("each", EACH)
+    for number in range(20):
+        running.push(event(f"e{number}", number, value=str(number)))
+        running.service.advance("s", format_time((1_700_000_000 + number) * SECOND_NS))
+    values = running.values("each", "v")
+    running.kill()
+    monkeypatch.setattr(core, "KERNEL_REPLAY_EVENTS_MIN", 3)
+    running.open()
+    assert running.values("each", "v") == values == [str(number) for number in range(20)]
+    assert running.service.stream("s")["events"] == 20

@@ -27,12 +27,13 @@ from spaseq.service.core.meanings import declared_meaning, producers, with_produ
 from spaseq.service.core.outside import Outside
 from spaseq.service.core.overview import Overview
 from spaseq.service.core.queries import Queries
-from spaseq.service.core.records import Accepted, Record, decoded
+from spaseq.service.core.records import Record
+from spaseq.service.core.recovery import recover
 from spaseq.service.core.replay import Replay
 from spaseq.service.core.results import Results, time_of
 from spaseq.service.core.retained import iris, newest_events, row_events
 from spaseq.service.core.saved_groups import restore_groups
-from spaseq.service.core.snapshots import Saved, load
+from spaseq.service.core.snapshots import load
 from spaseq.service.core.storing import Storing
 from spaseq.service.core.ticker import Ticker
 from spaseq.service.core.upkeep import Upkeep
@@ -52,8 +53,6 @@ LOOK_S_MAX = 5.0
 
 KERNEL_STATE_BYTES_MIN = 1 << 20
 """A snapshot from this size on, some 50,000 terms, repays loading kernels that hold terms in tables."""
-KERNEL_REPLAY_EVENTS_MIN = 100_000
-"""Events, and records without some, that are read again after a crash, which repay it likewise."""
 
 
 class Service:
@@ -90,7 +89,7 @@ class Service:
         state = saved.state.copy()
         self._matcher = upkeep.matcher = Matcher(self._log, state, self._queries, self._marks, storing, upkeep.save)
         self._ticker = Ticker(self._admission, self._declarations, self._matcher, clock)
-        self._recover(saved)
+        recover(saved, self._log, self._admission, self._matcher, self._kernels)
 
     @staticmethod
     def open(data: Path, limits: Limits, clock: Clock | None = None, files: Files | None = None) -> Service:
@@ -336,24 +335,6 @@ class Service:
 
     def _waiting(self) -> int:
         return self._matcher.waiting
-
-    def _recover(self, saved: Saved) -> None:
-        """Remember what was remembered, and read the log from the snapshot on."""
-        for memory in saved.memories:
-            self._admission.restore(memory.stream, memory.restored(), memory.answers)
-        held = 0
-        for number, data in self._log.read(saved.state.number + 1):
-            record = decoded(data)
-            self._admission.replay(number, record)
-            self._matcher.hand(number, record)
-            held += max(1, record.count) if isinstance(record, Accepted) else 1
-            if held >= KERNEL_REPLAY_EVENTS_MIN:
-                held = 0
-                if not self._kernels.ready:
-                    self._kernels.load()
-                self._matcher.recover()
-        self._admission.recovered()
-        self._matcher.recover()
 
     def _looked(self, look: Callable[[], _T]) -> _T | None:
         """An answer of the thread that matches, between two records; None if it is busy for long, or has ended."""

@@ -12,8 +12,7 @@ import pytest
 from kb.endpoint import Endpoint
 from sparql_gpm.times import SECOND_NS, format_time
 from spaseq.outputs.rows import Row
-from spaseq.service.core import matcher
-from spaseq.service.core import service as core
+from spaseq.service.core import matcher, recovery
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from spaseq.service.settings.configuration import Limits
@@ -417,7 +416,7 @@ def test_what_is_read_again_in_parts_gives_the_same_rows(running: Running, monke
         running.service.advance("s", format_time((1_700_000_000 + number) * SECOND_NS))
     values = running.values("each", "v")
     running.kill()
-    monkeypatch.setattr(core, "KERNEL_REPLAY_EVENTS_MIN", 3)
+    monkeypatch.setattr(recovery, "KERNEL_REPLAY_EVENTS_MIN", 3)
     running.open()
     assert running.values("each", "v") == values == [str(number) for number in range(20)]
     assert running.service.stream("s")["events"] == 20

@@ -70,15 +70,15 @@ class EventBatch:
 
     def distinct(self) -> EventBatch:
         """The same events, each triple once: a graph is a set. O(m) when nothing is repeated, as is usual."""
-        of = self.event_of_triple()
-        columns = (of, *self.terms)
-        if len(of) <= _FEW and len(set(zip(*(column.tolist() for column in columns), strict=True))) == len(of):
+        columns = self.terms if len(self) == 1 else (self.event_of_triple(), *self.terms)
+        rows = len(self.subjects)
+        if rows <= _FEW and len(set(zip(*(column.tolist() for column in columns), strict=True))) == rows:
             return self
-        hashes = np.sort(hash_columns(columns, len(of)))
+        hashes = np.sort(hash_columns(columns, rows))
         if not (hashes[1:] == hashes[:-1]).any():
             return self
         order = np.lexsort(columns[::-1])
-        repeated = np.ones(len(of), dtype=np.bool_)
+        repeated = np.ones(rows, dtype=np.bool_)
         repeated[:1] = False
         for column in columns:
             repeated[1:] &= column[order][1:] == column[order][:-1]

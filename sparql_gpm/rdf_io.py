@@ -53,16 +53,17 @@ class EventReader:
     ) -> None:
         builder = builder or EventBuilder(dictionary, options, on_malformed)
         self._terms = terms = TermIds(dictionary, builder, options)
-        self._readers: dict[str, _Reader] = {
-            "nquads": NQuadsReader(dictionary, terms, builder, options),
-            "trig": TriGReader(dictionary, terms, builder, options),
-            "turtle": DocumentReader(terms, builder, options, ox.RdfFormat.TURTLE),
-            "ntriples": DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
-            "jsonld": JsonLdReader(terms, builder, options, lines=False),
-            "ndjsonld": JsonLdReader(terms, builder, options, lines=True),
-            "jelly": JellyReader(dictionary, terms, builder, options),
-            "messages": MessageReader(terms, builder, options),
-            "nquads messages": MessageReader(terms, builder, options, ox.RdfFormat.N_QUADS),
+        self._readers: dict[str, _Reader] = {}
+        self._makers: dict[str, Callable[[], _Reader]] = {
+            "nquads": lambda: NQuadsReader(dictionary, terms, builder, options),
+            "trig": lambda: TriGReader(dictionary, terms, builder, options),
+            "turtle": lambda: DocumentReader(terms, builder, options, ox.RdfFormat.TURTLE),
+            "ntriples": lambda: DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
+            "jsonld": lambda: JsonLdReader(terms, builder, options, lines=False),
+            "ndjsonld": lambda: JsonLdReader(terms, builder, options, lines=True),
+            "jelly": lambda: JellyReader(dictionary, terms, builder, options),
+            "messages": lambda: MessageReader(terms, builder, options),
+            "nquads messages": lambda: MessageReader(terms, builder, options, ox.RdfFormat.N_QUADS),
         }
 
     def read(self, stream: ByteStream, rdf_format: str, live: bool = False) -> Iterator[LocatedBatch]:
@@ -71,8 +72,10 @@ class EventReader:
         A live stream's `read` returns what there is without waiting; complete events are then yielded at once, not only
         in full batches. The ids of a batch are valid until the next batch: then the dictionary may have released them.
         """
-        if rdf_format not in self._readers:
+        if rdf_format not in self._makers:
             raise ValueError(f"unknown RDF format {rdf_format!r}: expected one of {', '.join(FORMATS)}")
+        if rdf_format not in self._readers:
+            self._readers[rdf_format] = self._makers[rdf_format]()
         return self._read(self._readers[rdf_format], stream, live)
 
     def _read(self, reader: _Reader, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:

@@ -72,6 +72,8 @@ def parse_token(token: bytes) -> Term | None:
             return IRI(token[1:-1].decode("ascii"))
         if (match := _PLAIN_LITERAL.fullmatch(token)) and match[2] not in _TAGGED_TYPES:
             return Literal(match[1].decode(), match[2].decode("ascii") if match[2] else XSD_STRING)
+        if is_plain_blank(token):
+            return BlankNode(token[2:].decode("ascii"))
         if token.startswith(b"<<("):
             found = next(parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object
             return to_term(found) if token_of(found) == token else None
@@ -80,6 +82,11 @@ def parse_token(token: bytes) -> Term | None:
         return to_term(next(parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object)
     except (SyntaxError, ValueError):
         return None
+
+
+def is_plain_blank(token: bytes) -> bool:
+    """True for a blank node label of ASCII letters and digits, which is certainly valid."""
+    return token.startswith(b"_:") and token[2:].isalnum()
 
 
 def is_token(token: bytes) -> bool:

@@ -17,7 +17,15 @@ import pyoxigraph as ox
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
-from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, quads_of, token_of
+from sparql_gpm.reading.document_terms import (
+    PLAIN_IRI,
+    TermIds,
+    is_plain_blank,
+    is_token,
+    parse_token,
+    quads_of,
+    token_of,
+)
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
@@ -263,7 +271,7 @@ def _ending(key: bytes | None) -> bytes:
 
 def _is_plain_node(token: bytes) -> bool:
     """True for a token that is certainly a valid, canonical IRI, or a blank node label of letters and digits."""
-    return bool(PLAIN_IRI.fullmatch(token)) or (token.startswith(b"_:") and token[2:].isalnum())
+    return bool(PLAIN_IRI.fullmatch(token)) or is_plain_blank(token)
 
 
 def _column(line: bytes, token: bytes) -> int:

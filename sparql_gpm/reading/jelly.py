@@ -42,12 +42,14 @@ class JellyReader:
         self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
         self._rows = Rows()
         self._waiting: list[ox.Quad] = []
+        self._waiting_bytes = 0
         self._columns: JellyColumns | None = None
         self._bytes_read = 0
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
         self._rows, self._waiting, self._columns, number = Rows(), [], None, 0
+        self._waiting_bytes = 0
         self._builder.start_input()
         frames = Frames(stream, self._options.line_bytes_max)
         while frames.hold():
@@ -65,8 +67,7 @@ class JellyReader:
             yield from self._alone(frames.next(), number)
             if self._builder.full or live:
                 yield from self.flush()
-        if self._waiting:
-            self._units.take(self._waiting, 1, b"")
+        self._take_waiting()
         self._builder.break_off(number + 1, frames.broken_off)
         self._builder.close()
         yield from self.flush()
@@ -145,10 +146,27 @@ class JellyReader:
             return
         options = self._rows.options
         if options is not None and options.logical % 10 in FLAT_LOGICAL:
-            self._waiting += quads
+            if options.physical == TRIPLES:
+                self._wait(quads, len(frame))
         elif quads:
             self._builder.start_input()
             self._units.take(quads, number, frame)
+
+    def _wait(self, quads: list[ox.Quad], size: int) -> None:
+        """Keep the statements of a frame of `size` bytes for the event that all are, unless it is too long."""
+        self._waiting_bytes += size
+        if self._waiting_bytes > self._options.line_bytes_max:
+            self._waiting = []
+        else:
+            self._waiting += quads
+
+    def _take_waiting(self) -> None:
+        """Build the event of all frames, if they are one."""
+        if self._waiting_bytes > self._options.line_bytes_max:
+            reason = TOO_LONG % ("document", f"{self._waiting_bytes:,}")
+            self._builder.report(1, 1, reason, b"", "too long", whole_event=True)
+        elif self._waiting:
+            self._units.take(self._waiting, 1, b"")
 
     @property
     def _flat_quads(self) -> bool:

@@ -212,7 +212,9 @@ class Rows:
         return ox.Quad(subject, predicate, target, graph)
 
     def _started(self, data: bytes, at: int, end: int) -> Graph:
-        for number, _, begin, stop in fields(data, at, end):
+        for number, wire, begin, stop in fields(data, at, end):
+            if wire != BYTES:
+                raise BadMessage("the name of a graph is a message")
             return self._graph_term(number - 1, data, begin, stop)
         return _DEFAULT
 
@@ -237,11 +239,12 @@ class Rows:
 
     def _iri(self, data: bytes, at: int, end: int) -> ox.NamedNode:
         self._identifiers(data, at, end)
-        known = self._iris.setdefault(self.name, {})
-        found = known.get(self.prefix)
+        known = self._iris.get(self.name)
+        found = known.get(self.prefix) if known is not None else None
         if found is None:
             text = (self.prefixes.text(self.prefix) if self.prefix else "") + self.names.text(self.name)
-            found = known[self.prefix] = ox.NamedNode(text)
+            found = ox.NamedNode(text)
+            self._iris.setdefault(self.name, {})[self.prefix] = found
         return found
 
     def _identifiers(self, data: bytes, at: int, end: int) -> None:

@@ -10,6 +10,8 @@ import pyoxigraph as ox
 import pytest
 
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions
+from sparql_gpm.reading.jelly_rows import Rows
+from sparql_gpm.reading.protobuf import BadMessage
 from tests.inputs.jelly_files import written
 from tests.inputs.test_sorting import QUERY, in_order
 from tests.inputs.test_units import command, drawn, nquads, plain
@@ -57,6 +59,30 @@ def test_frames_of_graphs_are_events_and_flat_triples_are_one() -> None:
     assert len({event.triples[0].split()[0] for event in events}) == 3
     one, _ = read(written(units[:1], "triples", "flat triples"), "jelly")
     assert [(event.name, event.time, len(event.triples)) for event in one] == [("urn:spaseq:event:S:0", 0, 2)]
+
+
+def test_triples_that_are_one_event_are_as_long_as_a_document_may_be() -> None:
+    triples = [ox.Quad(ox.BlankNode("b"), ox.NamedNode(f"urn:p{n}"), ox.Literal("x")) for n in range(40)]
+    triples.append(ox.Quad(ox.BlankNode("b"), ox.NamedNode(PROV_TIME), ox.Literal(5)))
+    data = written([triples], "triples", "flat triples", 100)
+    events, reports = read(data, "jelly", ReadOptions(line_bytes_max=len(data)))
+    assert ([len(event.triples) for event in events], reports) == ([41], [])
+    events, reports = read(data, "jelly", ReadOptions(line_bytes_max=len(data) // 2))
+    assert (events, [report.kind for report in reports]) == ([], ["too long"])
+    assert reports[0].whole_event and "a document of " in reports[0].reason
+    quads = [ox.Quad(each.subject, each.predicate, each.object, ox.BlankNode("b")) for each in triples]
+    data = written([quads], "quads", "flat quads", 100)
+    assert [len(event.triples) for event in read(data, "jelly", ReadOptions(line_bytes_max=len(data) // 2))[0]] == [41]
+
+
+def test_identifiers_of_no_iri_are_not_kept() -> None:
+    rows = Rows()
+    rows.take(OPTIONS, 2, len(OPTIONS))
+    for name in range(20, 60):
+        bad = row(3, bytes([10, 2, 16, name]))
+        with pytest.raises(BadMessage, match="there is no name"):
+            rows.take(bad, 2, len(bad))
+    assert not rows._iris
 
 
 def test_a_frame_without_its_length_is_the_whole_input() -> None:
@@ -110,6 +136,7 @@ def frame(*rows: bytes) -> bytes:
         (frame(row(1, bytes([15 << 3, 3]))), 1, "version 3 of Jelly: at most 2 is read"),
         (frame(row(1, bytes([2 << 3, 7]))), 1, "the physical type 7 is none of TRIPLES, QUADS and GRAPHS"),
         (frame(OPTIONS) + frame(b"\x0a\x7f"), 2, "a field is longer than its message"),
+        (frame(OPTIONS) + frame(row(4, bytes([8, 127]))), 2, "the name of a graph is a message"),
         (
             frame(OPTIONS) + frame(row(3, bytes([34, 0, 50, 1, 120, 82, 1, 120]))),
             2,

@@ -29,6 +29,8 @@ from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, to_term
+from sparql_gpm.reading.json_depth import is_deep, too_deep
+from sparql_gpm.reading.strict import check_triple_terms, has_many_triple_terms
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import relabelled
 
@@ -126,6 +128,8 @@ def _read_file(path: Path, iri: str, place: int, take: Take, progress: Progress 
     try:
         if FORMATS[suffix] == RdfFormat.RDF_XML:
             _check_entities(path)
+        elif path.is_file():
+            _check_depth(path, FORMATS[suffix])
         with path.open("rb") as raw, _unpacked(raw, path, progress) as stream:
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
             take(quads, BlankLabels(raw, iri, place, given=FORMATS[suffix] in _ALL_LABELS_GIVEN))
@@ -145,6 +149,19 @@ def _check_entities(path: Path) -> None:
         fault = entity_fault(stream)
     if fault:
         raise KnowledgeBaseError(fault, str(path), hint="write out what it stands for, or convert the file")
+
+
+def _check_depth(path: Path, rdf_format: RdfFormat) -> None:
+    """Raises SyntaxError for what is so deep that its parser would end the process."""
+    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
+        if rdf_format == RdfFormat.JSON_LD:
+            if is_deep(stream):
+                raise too_deep()
+            return
+        if not has_many_triple_terms(stream):
+            return
+    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
+        check_triple_terms(stream.read())
 
 
 @contextmanager

@@ -8,10 +8,12 @@ from typing import TypeVar
 
 import pyoxigraph as ox
 
+from sparql_gpm.reading.json_depth import Readable
 from sparql_gpm.terms import TRIPLE_TERM_DEPTH_MAX
 
 T = TypeVar("T")
 
+_PIECE_BYTES = 1 << 20
 _TERM_BYTES_MAX = 8 << 20
 """A longer string is put aside while the rest is parsed: pyoxigraph gives up at a term of 16 MiB."""
 
@@ -56,13 +58,30 @@ def parser_of(text: bytes, rdf_format: ox.RdfFormat) -> ox.QuadParser:
     """The parser of a text without long terms; SyntaxError for triple terms so deep that it would end the process."""
     if rdf_format in _BY_LINE and b"VERSION" in text:
         text = _VERSION.sub(b"", text)
-    if text.count(_TRIPLE_TERM) > TRIPLE_TERM_DEPTH_MAX:
-        depth = 0
-        for found in _STRINGS.finditer(text):
-            depth += {_TRIPLE_TERM: 1, b")>>": -1}.get(found[0], 0)
-            if depth > TRIPLE_TERM_DEPTH_MAX:
-                raise _too_deep(text[: found.start()])
+    check_triple_terms(text)
     return ox.parse(text, rdf_format)
+
+
+def check_triple_terms(text: bytes) -> None:
+    """Raises SyntaxError for triple terms so deep that their parser would end the process."""
+    if text.count(_TRIPLE_TERM) <= TRIPLE_TERM_DEPTH_MAX:
+        return
+    depth = 0
+    for found in _STRINGS.finditer(text):
+        depth += {_TRIPLE_TERM: 1, b")>>": -1}.get(found[0], 0)
+        if depth > TRIPLE_TERM_DEPTH_MAX:
+            raise _too_deep(text[: found.start()])
+
+
+def has_many_triple_terms(stream: Readable) -> bool:
+    """True if a document, read piece by piece, may have triple terms that are too deep."""
+    found, last = 0, b""
+    while piece := stream.read(_PIECE_BYTES):
+        found += (last + piece).count(_TRIPLE_TERM)
+        if found > TRIPLE_TERM_DEPTH_MAX:
+            return True
+        last = piece[-len(_TRIPLE_TERM) + 1 :]
+    return False
 
 
 def _too_deep(before: bytes) -> SyntaxError:

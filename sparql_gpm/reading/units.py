@@ -18,6 +18,7 @@ from sparql_gpm.reading.document import whole_text
 from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.json_contexts import with_contexts
+from sparql_gpm.reading.json_depth import check_depth
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.reading.strict import parse, parser_of
@@ -134,7 +135,10 @@ class JsonLdReader:
     def _unit(self, text: bytes, line: int) -> None:
         self._builder.start_input()
         try:
+            check_depth(text)
             ready = with_contexts(text, self._options.contexts)
+            if ready is not text:
+                check_depth(ready)
             quads = list(ox.parse(ready, ox.RdfFormat.JSON_LD))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._units.lose(error, line, text)

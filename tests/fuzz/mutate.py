@@ -9,6 +9,9 @@ EDITS_MAX = 6
 REPEATED_MAX = 600
 """How often a slice is repeated at most: deep and long inputs."""
 LENGTH_MAX = 20_000
+DEEP_SHARE = 0.001
+DEEP_BYTES = 300_000
+"""A slice of an input or a piece is repeated so far in DEEP_SHARE of the inputs: parsers may need a stack for it."""
 PIECES = (
     *(bytes([byte]) for byte in b"{}()[]<>\"'#,;:|&?!+*@\\^.0_ \t\r\n\x00\x1b\xff\xc3\x80"),
     *(b"{2,1}", b";+", b"^^", b"?x", b"_:b", b"/", b"*", b"\\u0041", b"\\ud800", b"\\U0010FFFF", "\u202e".encode()),
@@ -35,7 +38,13 @@ def mutated(random: Random, data: bytes, others: Sequence[bytes] = (), binary: b
         start = random.randint(0, len(data))
         end = min(len(data), start + random.choice((0, 1, 1, 3, 12, 60)))
         data = data[:start] + _replacement(random, data[start:end], others or (data,)) + data[end:]
-    return data[:LENGTH_MAX]
+    return data[:LENGTH_MAX] if random.random() >= DEEP_SHARE else _deep(random, data[:LENGTH_MAX])
+
+
+def _deep(random: Random, data: bytes) -> bytes:
+    start = random.randint(0, len(data))
+    slice_ = random.choice((data[start : start + random.randint(1, 16)], random.choice(PIECES))) or b"["
+    return data[:start] + slice_ * (DEEP_BYTES // len(slice_)) + data[start:]
 
 
 def _replacement(random: Random, cut: bytes, others: Sequence[bytes]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 import warnings
@@ -17,6 +18,7 @@ from click.testing import CliRunner, Result
 import spaseq
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.json_depth import JSON_DEPTH_MAX, check_depth, is_deep
 from sparql_gpm.terms import XSD
 from spaseq.cli import main
 from tests.inputs.test_sorting import QUERY, in_order
@@ -224,3 +226,36 @@ def test_an_engine_takes_lines_of_json_ld() -> None:
         engine.register(spaseq.parse(QUERY), rows.append)
         engine.push_batch("S1", "".join(json.dumps(document(n)) + "\n" for n in range(4)), format="ndjsonld")
     assert len(rows) == 2
+
+
+@pytest.mark.parametrize("rdf_format", ["jsonld", "ndjsonld"])
+def test_json_as_deep_as_no_stack_may_be_is_malformed(rdf_format: str) -> None:
+    fine, deep = (b'{"http://ex.org/p":' * depth + b"1" + b"}" * depth for depth in (JSON_DEPTH_MAX, 30_000))
+    _, reports = read(fine, rdf_format)
+    assert [report.kind for report in reports] == ["no timestamp"]
+    events, reports = read(deep, rdf_format)
+    assert (events, [(report.kind, report.line) for report in reports]) == ([], [("syntax", 1)])
+    assert reports[0].column == JSON_DEPTH_MAX * len(b'{"http://ex.org/p":') + 1
+    assert "500 objects and arrays one in the other" in reports[0].reason
+
+
+class Pieces(io.BytesIO):
+    """A stream that gives a few bytes at a time."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(1 + self.tell() % 40)
+
+
+@pytest.mark.parametrize("depth", [3, JSON_DEPTH_MAX, JSON_DEPTH_MAX + 1])
+def test_the_depth_of_json_is_found_in_pieces_of_any_size(depth: int) -> None:
+    draw = random.Random(depth)
+    opened = [draw.choice([b"[", b'{"]]}\\"}":', b'{ "a" : ']) for _ in range(depth)]
+    closed = [b"]" if each == b"[" else b"}" for each in reversed(opened)]
+    text = b"".join(opened) + b'"[[[["' + b"".join(closed)
+    assert is_deep(Pieces(text)) == (depth > JSON_DEPTH_MAX)
+    if depth <= JSON_DEPTH_MAX:
+        check_depth(text)
+        return
+    with pytest.raises(SyntaxError, match="one in the other") as raised:
+        check_depth(text)
+    assert raised.value.offset == len(b"".join(opened[:-1])) + 1

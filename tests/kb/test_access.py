@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import logging
 import re
 import socket
@@ -146,6 +147,24 @@ def test_a_service_is_asked_over_http_only(run: Callable[..., list[str]], tmp_pa
     (tmp_path / "kb.nt").write_text("")
     with pytest.raises(InputError, match="http"):
         run(str(tmp_path / "kb.nt"), f"?s :reads ?v . SERVICE <{scheme}> {{ ?s :in ?room }}")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "reason"),
+    [
+        (".jsonld", '{"http://x/p":' * 600 + "1" + "}" * 600, "JSON of more than 500 objects and arrays"),
+        (".ttl", "<urn:a> <urn:p> " + "<<( <urn:a> <urn:p> " * 101 + "1" + " )>>" * 101 + " .", "more than 100 deep"),
+        (".nt", "<urn:a> <urn:p> " + "<<( <urn:a> <urn:p> " * 101 + '"x"' + " )>>" * 101 + " .", "more than 100 deep"),
+    ],
+)
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_a_file_so_deep_that_its_parser_needs_a_stack_is_refused(
+    suffix: str, text: str, reason: str, packed: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"kb{suffix}{packed}"
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(KnowledgeBaseError, match=reason):
+        load_graph(path, DB, Dictionary())
 
 
 def test_xml_entities_that_multiply_are_refused_at_once(tmp_path: Path) -> None:

@@ -56,6 +56,10 @@ def _parsed(file: Path) -> dict[str, Any]:
         end = f"at line {len(text.splitlines())}, the end of the file"
         said = str(error).replace("at end of document", end)
         raise InputError(f"{file}: {said}", hint="the file is TOML 1.0") from error
+    except RecursionError as error:
+        raise InputError(f"{file}: arrays or tables are nested too deeply") from error
+    except ValueError as error:  # Python refuses integers of thousands of digits
+        raise InputError(f"{file}: {error}", hint="an integer has at most 64 bits") from error
 
 
 def _named(tables: Mapping[str, Any], kind: str, read: Callable[[Any], _Value]) -> dict[str, _Value]:

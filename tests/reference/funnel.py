@@ -184,16 +184,16 @@ class _Trying(Search):
         if ahead.op is Contiguity.NEXT and any(self.extensions(run, *rival) for rival in ahead.rivals):
             return "contiguity"
         tries = sorted(self._sets(members, run), key=_first_position)
+        ending = [chosen for chosen in tries if self._outside(run, ahead, chosen)][:1]
         if ahead.op is Contiguity.STRICT:
-            if not any(before(run.last, (event,)) for event in self.world.substream):
-                return "end"
-            tries = [chosen for chosen in tries if self.world.contiguous(run.last, events_of(chosen))]
-            if not tries:
-                return "contiguity"
-        outside = [chosen for chosen in tries if self._outside(run, ahead, chosen)]
-        ending = [*outside[:1], *tries[-1:]]
-        if ahead.op is Contiguity.STRICT:
-            ending = tries[-1:]
+            following = [event.position for event in self.world.substream if before(run.last, (event,))]
+            if following and (not ending or following[0] <= _first_position(ending[0])):
+                tries = [chosen for chosen in tries if self._is_near(run, chosen)]
+                if not tries:
+                    return "contiguity"
+                ending = tries[-1:]
+        else:
+            ending = ending or tries[-1:]
         if not ending:
             return "end"
         last = [chosen for chosen in tries if _first_position(chosen) == _first_position(ending[0])]
@@ -212,6 +212,11 @@ class _Trying(Search):
                 if self.admits(events_of(chosen)):
                     found.append(chosen)
         return found
+
+    def _is_near(self, run: Run, chosen: Chosen) -> bool:
+        """Whether events of the partition stand right after a run."""
+        own = all(compatible(dict(solution), self.world.given) for _, solution in chosen)
+        return own and self.world.contiguous(run.last, events_of(chosen))
 
     def _outside(self, run: Run, ahead: Before, chosen: Chosen) -> bool:
         return self._exceeds(run, ahead, chosen) or not self.admits([*_events(run), *events_of(chosen)])
@@ -238,9 +243,10 @@ def edges_lost(worlds: Sequence[World]) -> dict[tuple[str, str], Counter[str]]:
     """By edge of all partitions, the partial matches that no event extends over it, by cause.
 
     The last event tried is the first that has a solution of the step, comes after the partial match and exceeds a
-    limit or the window; where there is none the last one after it. Under `,` only events right after it are tried, and
-    any other one there is in the way; under `;` one that takes another branch is. Where the repetitions do not let it
-    take the edge, nothing is tried. The start has one partial match, whatever the partitions.
+    limit or the window; where there is none the last one after it. Under `,` only events of the partition right after
+    it are tried, if they come no later, and any other one there is in the way; under `;` one that takes another branch
+    is. Where the repetitions do not let it take the edge, nothing is tried. The start has one partial match, whatever
+    the partitions.
     """
     found: dict[tuple[str, str], Counter[str]] = {}
     begun: dict[str, list[tuple[int, str | None]]] = {}

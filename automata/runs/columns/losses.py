@@ -13,39 +13,26 @@ to look at as there are runs that wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import IntEnum
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import numpy as np
 
-from arrays.columns import expand
-from automata.chains import bindings
 from automata.chains import columns as col
-from automata.chains.clocks import deadlines
 from automata.chains.store import ChainStore
 from automata.chains.table import ROOT
 from automata.plan.automaton import START
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.slices.pairs import Pairs, follows
-from automata.slices.step_table import SEVERAL, StepTable, blocks
-from automata.slices.timeline import Timeline, deadline
+from automata.runs.columns.partition_events import NEVER, PartitionEvents
+from automata.runs.columns.trials import Cause, Trials
+from automata.slices.step_table import SEVERAL, StepTable
+from automata.slices.timeline import Timeline
 from automata.values import NONE, Ids, Mask
 
 _SETTLED_SHARE = 4
 """Runs are looked at once a quarter as many runs and solutions have come as there are runs that wait."""
-
-
-class Cause(IntEnum):
-    """The causes, in the order in which they are looked for; END: nothing was tried before the streams ended."""
-
-    JOIN = 0
-    CONDITION = 1
-    LIMIT = 2
-    WINDOW = 3
-    CONTIGUITY = 4
-    ITERATIONS = 5
-    END = 6
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 class Losses:
@@ -54,7 +41,7 @@ class Losses:
     def __init__(self, chains: ChainStore, timeline: Timeline) -> None:
         self._chains, self._plan, self._timeline = chains, chains.plan, timeline
         edges = [number for number in range(len(self._plan.edges)) if _is_told(self._plan, number)]
-        self._counts = {number: [0] * len(Cause) for number in edges}
+        self._trials, self._edges = Trials(chains), edges
         self._begins = [number for number in edges if self._plan.edges[number].source == START]
         self._onward = [number for number in edges if number not in self._begins]
         chains.undecided.update({number: np.zeros(0, dtype=np.int64) for number in self._onward})
@@ -63,7 +50,14 @@ class Losses:
         self._begun: set[int] = set()
         self._came: dict[int, list[StepTable]] = {self._plan.edges[number].target: [] for number in edges}
         self._latest: dict[int, StepTable] = {}
+        strict = any(self._plan.edges[number].operator is Contiguity.STRICT for number in self._onward)
+        self._events = PartitionEvents() if strict and self._plan.program.partition else None
         self._unseen = 0
+
+    def pass_by(self, tables: Iterable[StepTable]) -> None:
+        """All solutions of the next slice, of negated steps, too."""
+        if self._events is not None:
+            self._unseen += self._events.add(tables)
 
     def see(self, tables: Mapping[int, StepTable]) -> None:
         """The solutions of the next slice, by position."""
@@ -97,14 +91,18 @@ class Losses:
             edge = self._plan.edges[number]
             rows = self._waiting(number)
             rows = rows[~self._rivalled(number, rows)]
-            last = self._nearest if edge.operator is Contiguity.STRICT else self._first_outside
-            self._chains.undecided[number] = last(number, rows, came.get(edge.target))
+            end = self._first_outside
+            if edge.operator is Contiguity.STRICT:
+                end = self._nearest if self._events is None else self._nearest_in_partition
+            self._chains.undecided[number] = end(number, rows, came.get(edge.target))
         for position, table in came.items():
             known = StepTable.concatenate([self._latest[position], table]) if position in self._latest else table
             self._latest[position] = known.take(known.times == known.times[-1])
         self._came = {position: [] for position in self._came}
         self._arrived = {position: [] for position in self._arrived}
         self._extended = {number: [] for number in self._extended}
+        if self._events is not None:
+            self._events.forget()
         self._unseen = 0
 
     def finish(self) -> None:
@@ -114,20 +112,21 @@ class Losses:
             rows = self._chains.undecided[number]
             latest = self._latest.get(self._plan.edges[number].target)
             if latest is not None and self._plan.edges[number].operator is not Contiguity.STRICT:
-                rows = self._tried(number, rows, latest, np.zeros_like(rows), np.full_like(rows, len(latest)))
-            self._counts[number][Cause.END] += len(rows)
+                rows = self._trials.count(number, rows, latest, np.zeros_like(rows), np.full_like(rows, len(latest)))
+            self._trials.counts[number][Cause.END] += len(rows)
             self._chains.undecided[number] = rows[:0]
         for number in self._begins:
             latest = self._latest.get(self._plan.edges[number].target)
             if number not in self._begun and latest is not None:
-                self._note(number, latest, _last_of_each(self._all_of(ROOT, latest), latest))
+                self._trials.count_at_start(number, ROOT, latest)
             elif number not in self._begun:
-                self._counts[number][Cause.END] += 1
+                self._trials.counts[number][Cause.END] += 1
 
     def counts(self) -> list[Mapping[str, int] | None]:
         """By edge of the plan the runs that it has lost so far, by cause; None: it is not told."""
         found: list[Mapping[str, int] | None] = [None] * len(self._plan.edges)
-        for number, counts in self._counts.items():
+        for number in self._edges:
+            counts = self._trials.counts[number]
             found[number] = {cause.name.lower(): counts[cause] for cause in Cause if counts[cause]}
         return found
 
@@ -143,7 +142,7 @@ class Losses:
         edge = self._plan.edges[number]
         fresh = np.concatenate([self._chains.undecided[number][:0], *self._arrived[edge.source]])
         able = self._chains.extender.able(self._chains.runs, number, fresh)
-        self._counts[number][Cause.ITERATIONS] += len(fresh) - len(able)
+        self._trials.counts[number][Cause.ITERATIONS] += len(fresh) - len(able)
         rows = np.concatenate((self._chains.undecided[number], able))
         extended = np.zeros(self._chains.runs.size, dtype=np.bool_)
         for taken in self._extended[number]:
@@ -156,7 +155,7 @@ class Losses:
         closed = np.zeros(len(rows), dtype=np.bool_)
         for column, mask in self._chains.layout.closed_masks(self._plan.edges[number].blockers).items():
             closed |= self._chains.runs.column(rows, column) & mask != 0
-        self._counts[number][Cause.CONTIGUITY] += int(np.count_nonzero(closed))
+        self._trials.counts[number][Cause.CONTIGUITY] += int(np.count_nonzero(closed))
         return closed
 
     def _nearest(self, number: int, rows: Ids, table: StepTable | None) -> Ids:
@@ -167,109 +166,52 @@ class Losses:
         followed, slot = rows[over], slot[over]
         if table is not None:
             begin, end = np.searchsorted(table.slots, slot), np.searchsorted(table.slots, slot + 1, "right")
-            followed = self._tried(number, followed, table, begin, end)
-        self._counts[number][Cause.CONTIGUITY] += len(followed)
+            followed = self._trials.count(number, followed, table, begin, end)
+        self._trials.counts[number][Cause.CONTIGUITY] += len(followed)
         left: Ids = rows[~over]
+        return left
+
+    def _nearest_in_partition(self, number: int, rows: Ids, table: StepTable | None) -> Ids:
+        """As `_nearest`; a solution of another partition ends those whose window or limit does not reach so far."""
+        runs, last = self._chains.runs, np.full(len(rows), NEVER, dtype=np.int64)
+        if table is not None:
+            last = np.append(table.low, NEVER)[self._trials.outside(number, rows, table)]
+        assert self._events is not None
+        following = self._events.following(runs.column(rows, col.PARTITION), runs.column(rows, col.HIGH))
+        near = (following <= last) & (following < NEVER)
+        followed = rows[near]
+        if table is not None:
+            begin, end = (np.searchsorted(table.low, following[near], side) for side in _SIDES)
+            followed = self._trials.count(number, followed, table, begin, end)
+        self._trials.counts[number][Cause.CONTIGUITY] += len(followed)
+        over = ~near & (last < NEVER)
+        self._trials.counts[number][Cause.JOIN] += int(np.count_nonzero(over))
+        left: Ids = rows[~near & ~over]
         return left
 
     def _first_outside(self, number: int, rows: Ids, table: StepTable | None) -> Ids:
         """Counts the runs that a solution outside of their window or limit has followed; returns the others."""
         if table is None or not len(rows):
             return rows
-        places = table.rank_low if self._plan.program.window.in_events else table.times
-        first = np.searchsorted(places, self._window_end(rows), "right")
-        limit = deadlines(self._chains.runs, self._plan.edges[number], rows)
-        if limit is not None:
-            first = np.minimum(first, np.searchsorted(table.times, limit, "right"))
+        first = self._trials.outside(number, rows, table)
         over = first < len(table)
         last = np.searchsorted(table.low, table.low[first[over]], "right")
-        self._tried(number, rows[over], table, first[over], last)
+        self._trials.count(number, rows[over], table, first[over], last)
         return rows[~over]
-
-    def _window_end(self, rows: Ids) -> Ids:
-        """The last time, or rank, in the windows of runs."""
-        columns = (self._chains.runs.column(rows, column) for column in (col.FIRST_TIME, col.FIRST_RANK, col.WINDOW))
-        last: Ids = deadline(self._plan.program.window, *columns)
-        return last
-
-    # --- causes -----------------------------------------------------------------------------------
-
-    def _tried(self, number: int, rows: Ids, table: StepTable, begin: Ids, end: Ids) -> Ids:
-        """Counts runs by the last of these solutions that is tried; returns those that try none."""
-        found = np.zeros(len(rows), dtype=np.bool_)
-        counts = np.maximum(end - begin, 0)
-        for block in blocks(counts):
-            which, within = expand(counts[block])
-            which += block.start
-            pairs = Pairs(rows[which], begin[which] + within)
-            tries = self._is_tried(number, table, pairs)
-            found[which[tries]] = True
-            self._note(number, table, _last_of_each(pairs.take(tries), table))
-        return rows[~found]
-
-    def _is_tried(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
-        """A mask of the pairs whose solution comes after the run; under `,` right after it."""
-        columns = (self._chains.runs.column(pairs.rows, c) for c in (col.HIGH_TIME, col.HIGH_STREAM, col.HIGH))
-        tries = follows(table, pairs.steps, *columns)
-        if self._plan.edges[number].operator is Contiguity.STRICT:
-            tries &= self._chains.extender.adjacent(self._chains.runs, number, table, pairs)
-        return tries
-
-    def _note(self, number: int, table: StepTable, pairs: Pairs) -> None:
-        """Counts runs by the causes of these solutions; of several of a run that of the furthest."""
-        rows, which = np.unique(pairs.rows, return_inverse=True)
-        furthest = np.zeros(len(rows), dtype=np.int64)
-        np.maximum.at(furthest, which.ravel(), self._causes(number, table, pairs))
-        for cause, count in enumerate(np.bincount(furthest, minlength=len(Cause)).tolist()):
-            self._counts[number][cause] += count
-
-    def _causes(self, number: int, table: StepTable, pairs: Pairs) -> Ids:
-        """The cause of each pair."""
-        runs, edge = self._chains.runs, self._plan.edges[number]
-        causes = np.full(len(pairs), Cause.JOIN, dtype=np.int64)
-        fitting = bindings.fits(runs, edge, table, pairs)
-        if edge.source != START:
-            fitting &= table.partitions[pairs.steps] == runs.column(pairs.rows, col.PARTITION)
-        left = np.flatnonzero(fitting)
-        causes[left] = Cause.CONDITION
-        left = left[self._chains.conditions.admitted(number, table, pairs.take(left))]
-        causes[left] = Cause.CONTIGUITY
-        if edge.source != START:
-            causes[left] = self._bounds(number, table, pairs.take(left))
-        return causes
-
-    def _bounds(self, number: int, table: StepTable, pairs: Pairs) -> Ids:
-        """The causes of pairs for which all conditions hold."""
-        causes = np.full(len(pairs), Cause.CONTIGUITY, dtype=np.int64)
-        places = table.rank_low if self._plan.program.window.in_events else table.times
-        causes[places[pairs.steps] > self._window_end(pairs.rows)] = Cause.WINDOW
-        limit = deadlines(self._chains.runs, self._plan.edges[number], pairs.rows)
-        if limit is not None:
-            causes[table.times[pairs.steps] > limit] = Cause.LIMIT
-        return causes
-
-    def _all_of(self, row: int, table: StepTable) -> Pairs:
-        return Pairs(np.full(len(table), row, dtype=np.int64), np.arange(len(table), dtype=np.int64))
 
 
 def _is_told(plan: Plan, number: int) -> bool:
     """True if the columns tell what an edge loses.
 
-    Not so where an event's graph has to be at hand, and in partitions where their own events count: ranks, and what
-    stands right after a run, are not known of an event outside.
+    Not so where an event's graph has to be at hand, and in partitions where the places of events outside count, which
+    are not known: among others of one time, and where windows count events.
     """
     edge, program = plan.edges[number], plan.program
     conditions = (program.conditions[point.condition] for point in plan.positions[edge.target].arriving)
     if any(condition.needs_event for condition in conditions) or not plan.positions[edge.target].symbols:
         return False
-    if program.partition and (edge.operator is Contiguity.STRICT or program.window.in_events or program.using != NONE):
+    if program.partition and (program.window.in_events or program.using != NONE):
+        return False
+    if program.partition and edge.operator is Contiguity.STRICT and plan.whole_slots:
         return False
     return program.window.hop is None and not (program.window.in_events and plan.whole_slots)
-
-
-def _last_of_each(pairs: Pairs, table: StepTable) -> Pairs:
-    """Of each run the pairs with its last event."""
-    rows, which = np.unique(pairs.rows, return_inverse=True)
-    last = np.full(len(rows), NONE, dtype=np.int64)
-    np.maximum.at(last, which.ravel(), table.low[pairs.steps])
-    return pairs.take(table.low[pairs.steps] == last[which.ravel()])

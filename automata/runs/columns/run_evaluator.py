@@ -116,6 +116,8 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
             return self.report([], end)
         tables = self.symbol_tables.tables(events, solutions)
         self.negations.add(tables)
+        if self._runs.losses is not None:
+            self._runs.losses.pass_by(tables.values())
         if not in_events:
             self._expire(begin)
         taken = {symbol: positive(table) for symbol, table in tables.items()}

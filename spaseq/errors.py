@@ -25,7 +25,7 @@ _HIDDEN = re.compile(
 class Problem:
     """One thing wrong with a query text.
 
-    code            "SQ018": of the kind of problem (docs/reference/errors.md); never given a second meaning
+    code            "SQ018": of the kind of problem (`spaseq problem` tells its cause); never given a second meaning
     line, column    of the first character of the offending token, counted from 1 in code points
     length          of the offending token in code points, at least 1: the carets drawn under it
     severity        "error" or "warning"

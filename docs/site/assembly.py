@@ -13,6 +13,7 @@ from docs.site.api_page import api_page
 from docs.site.cli_page import cli_page
 from docs.site.colours import with_colours
 from docs.site.cookbook_pages import cookbook_pages
+from docs.site.errors_page import errors_page
 from docs.site.grammar_page import grammar_page
 from docs.site.http_page import http_page
 from docs.site.pictures import with_pictures
@@ -22,6 +23,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/cli.md": cli_page,
     "reference/api.md": api_page,
     "reference/http.md": http_page,
+    "reference/errors.md": errors_page,
     **cookbook_pages(),
 }
 """Pages made from the code, by their place on the site."""

@@ -1,4 +1,4 @@
-"""The commands for those who write: `fmt`, `lsp` and `completion`. Only click is imported here."""
+"""The commands for those who write: `fmt`, `lsp`, `completion` and `problem`. Only click is imported here."""
 
 from __future__ import annotations
 
@@ -60,4 +60,18 @@ def completion_command(context: click.Context, shell: str) -> None:
     click.echo(script(context.find_root().command, shell), nl=False)
 
 
-EDITOR_COMMANDS = (fmt_command, lsp_command, completion_command)
+@click.command("problem", short_help="Say what causes a problem of a query, and what cures it.")
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@common.debug_option
+def problem_command(codes: tuple[str, ...]) -> None:
+    """Say what causes errors and warnings of queries, and what cures them: those with these codes, or all.
+
+    \b
+    spaseq problem SQ018
+    """
+    from spaseq.cli.problem import told
+
+    click.echo(told(codes))
+
+
+EDITOR_COMMANDS = (fmt_command, lsp_command, completion_command, problem_command)

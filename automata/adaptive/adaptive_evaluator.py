@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from automata import protocol
+from automata.adaptive.edge_counts import EdgeCounts
 from automata.adaptive.policy import Policy, Startable, Switch
 from automata.adaptive.row_switch import RowSwitch
 from automata.adaptive.slice_log import Logged, SliceLog
@@ -97,6 +98,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         self._run(first, makers[first]())
         self._shadow: _Shadow | None = None
         self._position = 0
+        self._edge_counts = EdgeCounts(len(plan.edges))
         self._time: int | None = None
         self._retired_operations = 0
         self.switches: tuple[Switch, ...] = ()
@@ -116,9 +118,8 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         return self._whole_slots
 
     def edges_taken(self) -> Sequence[int | None] | None:
-        """Those of the current evaluator, if it has read every event."""
-        evaluator = self._evaluator
-        return evaluator.edges_taken() if implements(evaluator, EdgeCounter) and not self.switches else None
+        """Those of all evaluators so far."""
+        return self._edge_counts.taken(self._evaluator)
 
     def count_edges(self, lost: bool) -> None:
         self._counts_lost = lost
@@ -257,6 +258,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
             "position": self._position,
             "time": self._time,
             "retired": self._retired_operations,
+            "taken": self._edge_counts.before,
             "switches": [astuple(switch) for switch in self.switches],
             "policy": self._policy.snapshot(),
         }
@@ -268,14 +270,21 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
             name, reason, time, position, own = state["beside"]
             self._shadow = _Shadow(name, reason, self._restored(name, own), time, position)
         self._position, self._time = state["position"], state["time"]
-        self._retired_operations = state["retired"]
+        self._retired_operations, self._edge_counts.before = state["retired"], state["taken"]
         self._log.forget()
         self.switches = tuple(Switch(*parts) for parts in state["switches"])
         self._policy.restore(state["policy"])
 
     def _restored(self, name: str, state: Mapping[str, Any]) -> Startable:
-        evaluator = self._makers[name]()
+        evaluator = self._new(name)
         evaluator.restore(state)
+        return evaluator
+
+    def _new(self, name: str) -> Startable:
+        """A new evaluator, which counts partial matches if that is asked for, but not those that edges have lost."""
+        evaluator = self._makers[name]()
+        if self._counts_lost is not None and implements(evaluator, EdgeCounter):
+            evaluator.count_edges(lost=False)
         return evaluator
 
     def _run(self, name: str, evaluator: Startable) -> None:
@@ -308,7 +317,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
 
     def _made(self, name: str) -> Startable:
         """A new evaluator that begins at the current position."""
-        evaluator = self._makers[name]()
+        evaluator = self._new(name)
         evaluator.begin_at(self._position)
         return evaluator
 
@@ -318,7 +327,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         Returns the matches of the old one whose windows have passed since the last event.
         """
         passed = self.on_watermark(time - 1)
-        evaluator = self._makers[name]()
+        evaluator = self._new(name)
         evaluator.begin_at(self._log.oldest_position(self._position))
         for *_, slice_, solutions in slices:
             if isinstance(slice_, Events):
@@ -335,6 +344,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         made = self._evaluator.operations
         self.switches = (*self.switches, Switch(time, self._name, name, reason, made))[-_SWITCHES_MAX:]
         self._retired_operations += made
+        self._edge_counts.replace(self._evaluator, evaluator)
         self._run(name, evaluator)
         self._shadow = None
 

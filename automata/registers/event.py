@@ -12,9 +12,9 @@ from automata.values import Ids
 EDGE, RUN, SYMBOL, SOLUTION, PARTITION, ENDS, GOES_ON, LIST = range(8)
 """Columns of a candidate: the edge; the run that takes it; symbol and row of the solution; the partition; 1 if it ends
 a match that is needed; 1 if it becomes a run; its place in `Scratch.lists`."""
-POSITION, TIME, STREAM, IN_PARTITION, IN_WINDOW, FOUND, VISITED, OWN = range(8)
+POSITION, TIME, STREAM, IN_PARTITION, IN_WINDOW, FOUND, VISITED, OWN, TAKEN = range(9)
 """Columns of `Scratch.now`: the event; its partition and its window there; candidates found; runs visited so far; the
-symbol whose values are in `Scratch.own`."""
+symbol whose values are in `Scratch.own`; from TAKEN on for each edge, how often a run has taken it so far."""
 SIGNATURE = 4
 """Columns of a signature before the counts of iterations and the values of variables."""
 
@@ -62,13 +62,13 @@ class Scratch(NamedTuple):
     lists: Ids
 
 
-def new_scratch(shape: Shape, candidates: int) -> Scratch:
-    """Empty arrays with room for so many candidates."""
+def new_scratch(shape: Shape, edges: int, candidates: int) -> Scratch:
+    """Empty arrays with room for so many candidates, of a plan with so many edges."""
     variables = np.zeros(shape.variables, dtype=np.int64)
     compared = candidates if shape.demand != EVERY else 0
     width = SIGNATURE + shape.repetitions + shape.variables * (1 + shape.repetitions)
     return Scratch(
-        np.zeros(8, dtype=np.int64),
+        np.zeros(TAKEN + edges, dtype=np.int64),
         variables,
         variables.copy(),
         np.zeros(shape.keys, dtype=np.int64),

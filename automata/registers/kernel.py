@@ -182,4 +182,5 @@ def _apply(machine: Machine, scratch: Scratch, output: Output, slice_: Slice) ->
         scratch.now[event.IN_PARTITION] = scratch.candidates[number, event.PARTITION]
         apply(machine, scratch, output, number, scratch.now[event.OWN], slice_.numbers[solution])
     for number in range(scratch.now[event.FOUND]):
+        scratch.now[event.TAKEN + scratch.candidates[number, event.EDGE]] += 1
         close(machine, scratch, number)

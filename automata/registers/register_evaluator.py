@@ -15,12 +15,13 @@ from arrays.columns import numbers_within
 from automata.matches.selection import after_state, restore_after
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable
+from automata.plan.program import Demand
+from automata.protocol import ALWAYS_DUE, NEVER_DUE, EdgeCounter, Restorable
 from automata.registers import partitions, pool
 from automata.registers.answers import answer, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
 from automata.registers.code import guard_code
-from automata.registers.event import FOUND, POSITION, TIME, VISITED, Slice, new_scratch
+from automata.registers.event import FOUND, POSITION, TAKEN, TIME, VISITED, Slice, new_scratch
 from automata.registers.guard import GuardConditionEvaluator
 from automata.registers.kernel import Stop, consume, expire, sweep
 from automata.registers.machine import Machine
@@ -37,7 +38,7 @@ _GAP_EVENTS = 1 << 16
 _NO_SOLUTIONS = SymbolSolutions(np.zeros(0, dtype=np.int64), {})
 
 
-class RegisterEvaluator(Restorable):
+class RegisterEvaluator(Restorable, EdgeCounter):
     """Runs of one program for which `why_not` is None; every condition has a guard."""
 
     state_kind = "registers"
@@ -60,7 +61,7 @@ class RegisterEvaluator(Restorable):
             new_answers(tables.shape[2]),
         )
         assert all(guard is not None for guard in guards), "a condition without a guard"
-        self._scratch = new_scratch(shape, _CANDIDATES_INITIAL)
+        self._scratch = new_scratch(shape, len(plan.edges), _CANDIDATES_INITIAL)
         self._output: Output = new_output(shape.variables, _MATCHES_INITIAL, _ENTRIES_INITIAL)
         self._reporter = MatchReporter(plan, condition_evaluator)
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
@@ -84,6 +85,15 @@ class RegisterEvaluator(Restorable):
         return int(self._scratch.now[VISITED])
 
     operations = visits
+
+    def edges_taken(self) -> Sequence[int | None] | None:
+        return self._scratch.now[TAKEN:].tolist() if self._plan.program.demand is Demand.EVERY else None
+
+    def count_edges(self, lost: bool) -> None:
+        """Does nothing: every partial match is made and counted, and of none it is known why it was lost."""
+
+    def edges_lost(self) -> None:
+        return None
 
     def begin_at(self, position: int) -> None:
         """The first event has this position; nothing has been consumed before, and no window counts events."""
@@ -140,12 +150,14 @@ class RegisterEvaluator(Restorable):
 
     def snapshot(self) -> dict[str, Any]:
         after = after_state(self._reporter.after)
-        return {"machine": machine_state(self._machine), "after": after, "position": self._position}
+        taken = self._scratch.now[TAKEN:].tolist()
+        return {"machine": machine_state(self._machine), "after": after, "position": self._position, "taken": taken}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._machine = restored_machine(self._machine, self._scratch.merged, state["machine"])
         restore_after(self._reporter.after, state["after"])
         self._position = state["position"]
+        self._scratch.now[TAKEN:] = state["taken"]
 
     def _slice(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Slice:
         """The kernel's input: every array is int64 and contiguous."""
@@ -182,7 +194,7 @@ class RegisterEvaluator(Restorable):
                 self._free_partitions()
             case Stop.CANDIDATES:
                 self._plan.program.check_runs(found)
-                wider = new_scratch(machine.shape, 2 * found)
+                wider = new_scratch(machine.shape, len(self._plan.edges), 2 * found)
                 wider.now[:] = self._scratch.now
                 self._scratch = wider
             case Stop.OUTPUT:

@@ -272,7 +272,7 @@ class Shards:
         every = [identifier for own in marks for identifier in own]
         written = {plan.number: WrittenUnits(dictionary) for plan in job.plans if plan.distribution.merged}
         operators = {
-            plan.number: _operator(plan, own, every, setup, dictionary, written.get(plan.number), job.options.analyze)
+            plan.number: _operator(plan, own, every, setup, dictionary, written.get(plan.number), job)
             for plan, own in zip(job.plans, marks, strict=True)
             if plan.distribution.key or plan.home == number
         }
@@ -313,7 +313,7 @@ def _operator(
     setup: Setup,
     dictionary: Dictionary,
     written: WrittenUnits | None,
-    analyze: bool,
+    job: StagedJob,
 ) -> QueryOperator:
     compiled = plan.plan.compiled
     background = setup.background(plan.query) if plan.looks else None
@@ -322,8 +322,11 @@ def _operator(
         patterns = PatternStage(compiled, (), setup.pool, background, setup.entailed)
     solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
     sequence = SequenceStage(plan.plan, dictionary, setup.evaluator, background, setup.pool, written)
-    if analyze:
-        return CountedOperator(plan.plan, solved, sequence, None, lambda: None, FunnelTally(()), lost=False)
+    if job.options.analyze:
+        tells_lost = (
+            job.static and not plan.distribution.key
+        )  # events of other shards are not tried; states are without it
+        return CountedOperator(plan.plan, solved, sequence, None, lambda: None, FunnelTally(()), tells_lost)
     return QueryOperator(plan.plan, solved, sequence)
 
 

@@ -20,6 +20,7 @@ from automata.cea.cea_evaluator import CeaEvaluator
 from automata.plan.expression import Contiguity, Repetition, Sequence, Step
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
+from automata.protocol import EdgeCounter
 from automata.registers.guard import Guard
 from automata.registers.register_evaluator import RegisterEvaluator
 from automata.registers.tables import why_not
@@ -135,7 +136,7 @@ class Gaps:
 def test_no_match_is_lost_doubled_or_moved_when_kernels_take_over_at_once(name: str) -> None:
     made, conditions = {"cea": CeaEvaluator, "registers": RegisterEvaluator}[name], NoConditions()
     refusal = why_not_cea if name == "cea" else why_not
-    tried = matches = at_once = gaps = 0
+    tried = matches = at_once = gaps = counts = 0
     for number in range(NUMBERS):
         dice = Random(f"{name} {number}")
         plan = drawn_plan(dice)
@@ -147,13 +148,27 @@ def test_no_match_is_lost_doubled_or_moved_when_kernels_take_over_at_once(name: 
         policy = Then(name, dice.randrange(1, 12))
         with patch.object(protocol, "FEW_EVENTS_MAX", 0):
             evaluator = AdaptiveEvaluator(plan, makers, "nfa", policy, at_once=frozenset({name}))
+            evaluator.count_edges(lost=False)
             sparing = Gaps(evaluator)
             actual = reported(sparing, slices)
         gaps += sparing.gaps
-        expected = reported(RunEvaluator(plan, conditions), slices)
+        runs = RunEvaluator(plan, conditions)
+        runs.count_edges(lost=False)
+        expected = reported(runs, slices)
         assert actual == expected, (number, plan.program)
+        counts += same_edges(evaluator, runs) if evaluator.name == "registers" else evaluator.edges_taken() is None
         tried, matches, at_once = tried + 1, matches + len(expected), at_once + (evaluator.name == name)
     assert tried > NUMBERS // 3 and matches > NUMBERS // 4 and at_once > tried // 2 and gaps > tried // 2
+    assert counts > tried // 3
+
+
+def same_edges(evaluator: EdgeCounter, runs: RunEvaluator) -> bool:
+    """True if both evaluators count partial matches, the same ones on each edge; False if either counts none."""
+    found, expected = evaluator.edges_taken(), runs.edges_taken()
+    if found is None or expected is None:
+        return False
+    assert found == [mine if other is None else other for mine, other in zip(found, expected, strict=True)]
+    return True
 
 
 class Fake:

@@ -48,7 +48,7 @@ def counted(
 ) -> tuple[Funnel, CountedOperator, list[Row]]:
     """The funnel of a query over events that arrive in pieces, what counted it, and the rows."""
     dictionary, rows = Dictionary(), list[Row]()
-    setup = Setup(kb or {}, RunOptions(analyze=True, compiled=False, **options), dictionary)
+    setup = Setup(kb or {}, RunOptions(**{"analyze": True, "compiled": False, **options}), dictionary)
     network, operator = Network(dictionary, 0), setup.operator(build(query))
     assert isinstance(operator, CountedOperator)
     network.add(operator, rows.extend)

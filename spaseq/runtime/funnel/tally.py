@@ -94,7 +94,7 @@ class FunnelTally:
 
     def since(self, before: FunnelTally) -> FunnelTally:
         """The counts after `before`, which the same evaluator had counted."""
-        return self._combined(before, operator.sub)
+        return self if before.idle else self._combined(before, operator.sub)
 
     def _combined(self, other: FunnelTally, combine: Callable[[Any, Any], Any]) -> FunnelTally:
         counts = [each.name for each in fields(self) if each.name not in ("steps", "idle")]

@@ -24,7 +24,7 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import RunError
 
-MAGIC, VERSION = b"SPAseq", 11
+MAGIC, VERSION = b"SPAseq", 12
 """Of the format and of what the operators put into it: one more whenever either changes."""
 
 _ARRAY, _VALUES = 1, 2

@@ -7,13 +7,13 @@ reports do not depend on the reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Collection, Iterator
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyoxigraph as ox
 
-from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.interning import term_table_kernels as interned
@@ -51,6 +51,13 @@ class QuadReader(Protocol):
         """Yield the complete events, if any."""
 
 
+class _Rows(NamedTuple):
+    """Rows as in Found, each with an id; and int64[groups + 1]: the first of each group, and their number."""
+
+    rows: Ids
+    ends: Ids
+
+
 class JellyColumns:
     """Reads the frames of one document in turn.
 
@@ -66,6 +73,10 @@ class JellyColumns:
         self._dictionary, self._builder, self._plain, self._rows = dictionary, builder, plain, rows
         self._rule, self._bytes_max = options.time_rule, options.line_bytes_max
         self._times = np.array(sorted(dictionary.pin(IRI(iri)) for iri in options.time_predicates), dtype=np.int64)
+        self._filter = options.predicates
+        self._wanted = self._marked(() if self._filter is None else self._filter.predicates)
+        needed = () if self._filter is None else self._filter.predicates.union(options.time_predicates)
+        self._needed = self._marked(needed).view(np.uint8)
         flat = rows.options.logical % 10 in FLAT_LOGICAL
         self._mode = layout.FLAT if flat else layout.TRIPLE_UNITS if rows.options.physical == TRIPLES else layout.UNITS
         self._forms = Forms(dictionary)
@@ -75,6 +86,13 @@ class JellyColumns:
         self._room = ROOM_MIN
         self.consumed = self.frames = 0
         self.unusual = False
+
+    def _marked(self, predicates: Collection[str]) -> Mask:
+        """By id, true for these IRIs; of none an array that is empty."""
+        ids = [self._dictionary.pin(IRI(iri)) for iri in predicates]
+        marked = np.zeros(max(ids, default=-1) + 1, dtype=np.bool_)
+        marked[ids] = True
+        return marked
 
     def take(self, text: bytes, at: int, before: int, delimited: bool) -> Iterator[LocatedBatch]:
         """Read whole frames from a place on, up to one that is unusual; the reader in Python then has the state.
@@ -123,6 +141,7 @@ class JellyColumns:
             np.empty((min(size, FRAMES_MAX), 4), dtype=np.int64),
             np.empty(REGISTERS, dtype=np.int64),
         )
+        lazy = np.empty((1 if self._filter is None else statements, 2), dtype=np.int64)
         counts, uncertain = np.zeros(terms.COUNTS, dtype=np.int64), np.empty(room, dtype=np.int64)
         token = np.empty(room * _TERM_BYTES, dtype=np.uint8)
         source = layout.Source(
@@ -133,13 +152,15 @@ class JellyColumns:
             strings = table.strings
             known = terms.Terms(
                 strings.arena, strings.entries, strings.slots, table.numbers,
-                forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain, counts,
+                forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain,
+                self._needed, lazy, counts,
             )  # fmt: skip
             kernel.scan(source, self._state.lookups, known, out)
             table.set_numbers(uncertain[: counts[terms.UNCERTAIN]])
         rows, asides, groups, frames = counts[[terms.ROWS, terms.ASIDES, terms.GROUPS, terms.FRAMES]].tolist()
         self.consumed = int(counts[terms.PLACE])
-        found = Scanned(place, out.rows[:, :rows], out.asides[:asides], out.groups[:groups], out.frames[:frames])
+        found = Scanned(place, out.rows[:, :rows], out.asides[:asides], out.groups[:groups], out.frames[:frames], lazy)
+        self._registers.settle(found)
         return found, int(counts[terms.STATUS])
 
     def _refresh(self) -> None:
@@ -155,23 +176,22 @@ class JellyColumns:
     def _take(self, scanned: Scanned) -> Iterator[LocatedBatch]:
         """Read groups."""
         builder, groups = self._builder, scanned.groups
-        odd, rows = self._odd_groups(scanned), self._with_scopes(scanned)
+        odd, wanted = self._odd_groups(scanned), self._with_scopes(self._without_unwanted(scanned))
         few = scanned.asides[:, :3], groups[:, [layout.KEY, layout.STAMP]]
-        self._hold(
-            rows, *(np.maximum(column, 0) for column in ((scanned.rows, *few) if rows is not scanned.rows else few))
-        )
+        rest = (scanned.rows, *few) if wanted.rows is not scanned.rows else few
+        self._hold(wanted.rows, *(np.maximum(column, 0) for column in rest))
         group = 0
         while group < len(groups):
             stop = min(int(odd[np.searchsorted(odd, group)]), group + GROUPS_MAX)
             if stop > group and not self._goes_on(scanned, group):
                 builder.close()
-                taken = self._admit(scanned, rows, group, min(stop, group + builder.room))
+                taken = self._admit(scanned, wanted, group, min(stop, group + builder.room))
             else:
                 taken = 0
             if taken == 0 and not builder.full:
                 taken = self._alone(scanned, group)
                 for frame, statements in scanned.statements(group, group + taken):
-                    quads = self._registers.quads(statements)
+                    quads = self._registers.quads(statements, scanned)
                     yield from self._plain.take_quads(quads, scanned.line(frame), scanned.bytes_of(frame))
             group += taken
             if builder.full:
@@ -209,26 +229,41 @@ class JellyColumns:
             except ValueError:
                 groups[group, layout.STATE] |= layout.UNUSUAL
 
-    def _with_scopes(self, scanned: Scanned) -> Ids:
-        """The rows with ids of blank nodes, each of its event."""
-        if not (scanned.rows < 0).any():
-            return scanned.rows
-        of_group = np.repeat(np.arange(len(scanned.groups)), np.diff(scanned.row_ends))
-        return self._forms.scoped(scanned.rows, of_group, self._builder.new_scope)
+    def _without_unwanted(self, scanned: Scanned) -> _Rows:
+        """The rows that somebody wants."""
+        if self._filter is None:
+            return _Rows(scanned.rows, scanned.row_ends)
+        predicates = scanned.rows[1]
+        kept = predicates < len(self._wanted)
+        kept[kept] = self._wanted[predicates[kept]]
+        for identifier in np.unique(predicates[~kept]).tolist():
+            name = self._dictionary.term(identifier)
+            assert isinstance(name, IRI), name
+            self._filter.leave_out({name.value: None})
+        ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+        return _Rows(scanned.rows[:, kept], ends[scanned.row_ends])
 
-    def _admit(self, scanned: Scanned, rows: Ids, group: int, stop: int) -> int:
+    def _with_scopes(self, wanted: _Rows) -> _Rows:
+        """The rows with ids of blank nodes, each of its event."""
+        if not (wanted.rows < 0).any():
+            return wanted
+        of_group = np.repeat(np.arange(len(wanted.ends) - 1), np.diff(wanted.ends))
+        return _Rows(self._forms.scoped(wanted.rows, of_group, self._builder.new_scope), wanted.ends)
+
+    def _admit(self, scanned: Scanned, wanted: _Rows, group: int, stop: int) -> int:
         """Make the groups columns, up to the first whose graph is reopened; returns their number."""
         names = self._names(scanned, group, stop)
         if not names:
             return 0
         stop = group + len(names)
-        offsets = scanned.row_ends[group : stop + 1]
+        offsets = wanted.ends[group : stop + 1]
         arrivals = self._builder.arrivals(len(names))
         times = np.ascontiguousarray(scanned.groups[group:stop, layout.TIME]) if arrivals is None else arrivals
-        subjects, predicates, objects = rows[:, offsets[0] : offsets[-1]]
+        subjects, predicates, objects = wanted.rows[:, offsets[0] : offsets[-1]]
         events = EventBatch(times, np.zeros_like(times), names, offsets - offsets[0], subjects, predicates, objects)
         lines = scanned.groups[group:stop, layout.FRAME] + (scanned.place.before + 1)
-        self._builder.admit(LocatedBatch(events, lines))
+        emptied = (np.diff(offsets) == 0) & (np.diff(scanned.row_ends[group : stop + 1]) > 0)
+        self._builder.admit(LocatedBatch(events, lines, int(np.count_nonzero(emptied))))
         return len(names)
 
     def _names(self, scanned: Scanned, group: int, stop: int) -> GraphNames | list[str]:

@@ -23,7 +23,7 @@ from sparql_gpm.reading.jelly_groups import (
     check_unit,
     enter,
 )
-from sparql_gpm.reading.jelly_lookups import DEFAULT, GRAPH, OBJECT, OPEN_GRAPH, PREDICATE, SUBJECT, Lookups
+from sparql_gpm.reading.jelly_lookups import DEFAULT, GRAPH, LAZY, OBJECT, OPEN_GRAPH, PREDICATE, SUBJECT, Lookups
 from sparql_gpm.reading.jelly_term_kernels import (
     ASIDES,
     BAD,
@@ -32,6 +32,7 @@ from sparql_gpm.reading.jelly_term_kernels import (
     FORMS,
     FRAMES,
     GROUPS,
+    LAZIES,
     ODD,
     PLACE,
     ROOM,
@@ -40,6 +41,8 @@ from sparql_gpm.reading.jelly_term_kernels import (
     Terms,
     copied,
     identifiers,
+    is_lazy,
+    is_needed,
     is_utf8,
     term_id,
     varint,
@@ -63,6 +66,7 @@ def scan(source: Source, lookups: Lookups, terms: Terms, found: Found) -> None:
         for number in range(lookup.REGISTERS):
             found.saved[number] = registers[number]
         groups, row, aside, forms = counts[GROUPS], counts[ROWS], counts[ASIDES], counts[FORMS]
+        lazies = counts[LAZIES]
         counts[CHANGES] = 0
         frame = counts[FRAMES]
         found.frames[frame, BEGIN], found.frames[frame, END] = begin, end
@@ -70,6 +74,7 @@ def scan(source: Source, lookups: Lookups, terms: Terms, found: Found) -> None:
         _frame(source, begin, end, groups, lookups, terms, found)
         if counts[STATUS] != FINE:
             counts[GROUPS], counts[ROWS], counts[ASIDES], counts[FORMS] = groups, row, aside, forms
+            counts[LAZIES] = lazies
             _undo(lookups, found.saved, counts[CHANGES])
             return
         counts[FRAMES] = frame + 1
@@ -156,25 +161,32 @@ def _row(source: Source, at: int, end: int, groups: int, lookups: Lookups, terms
 @lean_part
 def _terms(text: Bytes, at: int, end: int, begins_graph: bool, lookups: Lookups, terms: Terms) -> None:
     """Read the terms of a statement, or the graph that is open from now on, into registers."""
-    begin, first = at, 3 if begins_graph else 0
-    while at < end:
-        tag = byte_at(text, at)
-        length, stop = varint(text, at + 1, end)
-        slot, kind = first + (((tag >> 3) - 1) >> 2), ((tag >> 3) - 1) & 3
-        again = begins_graph and at > begin
-        if stop == BAD or tag >= 0x80 or tag & 7 != 2 or tag < 8 or stop + length > end or slot > GRAPH or again:
-            worsen(terms.counts, ODD)
+    begin, first, lazies, registers = at, 3 if begins_graph else 0, terms.counts[LAZIES], lookups.registers
+    while True:
+        if at < end:
+            tag = byte_at(text, at)
+            length, start = varint(text, at + 1, end)
+            slot, kind = first + (((tag >> 3) - 1) >> 2), ((tag >> 3) - 1) & 3
+            again = (begins_graph and at > begin) or (slot == PREDICATE and terms.counts[LAZIES] > lazies)
+            if start == BAD or tag >= 0x80 or tag & 7 != 2 or tag < 8 or start + length > end or slot > GRAPH or again:
+                worsen(terms.counts, ODD)
+                return
+            at = stop = start + length
+            register = OPEN_GRAPH if begins_graph else slot
+        elif not begins_graph and is_lazy(registers[OBJECT]) and is_needed(registers[PREDICATE], terms):
+            number = LAZY - registers[OBJECT]  # the object of the statement before
+            start, stop = terms.lazy[number, 0], terms.lazy[number, 1]
+            slot, kind, register = OBJECT, 2, OBJECT
+        else:
             return
-        at = stop
-        register = OPEN_GRAPH if begins_graph else slot
         if kind == 2 and slot == GRAPH:
-            lookups.registers[register] = DEFAULT
+            registers[register] = DEFAULT
         elif kind == 3 or (kind == 2 and slot != OBJECT) or (kind == 1 and slot == PREDICATE):
             worsen(terms.counts, ODD)
             return
         else:
-            lookups.registers[register] = term_id(text, at, at + length, kind, lookups, terms)
-        at += length
+            lazily = kind == 2 and not is_needed(registers[PREDICATE], terms)
+            registers[register] = term_id(text, start, stop, kind, lazily, lookups, terms)
 
 
 @lean_part
@@ -213,7 +225,10 @@ def _entry(text: Bytes, at: int, end: int, table: int, lookups: Lookups, counts:
     if identifier == 0:
         identifier = registers[lookup.LAST + table] + 1
     used, change = registers[lookup.USED], counts[CHANGES]
-    if identifier >= len(entries) or not is_utf8(text, start, start + length):
+    odd = identifier >= len(entries) or not is_utf8(text, start, start + length)
+    if table == lookup.DATATYPES and counts[LAZIES] > 0:  # their datatypes may not be replaced
+        odd = odd or entries[identifier, lookup.LENGTH] >= 0
+    if odd:
         worsen(counts, ODD)
     elif used + length + WORD > len(lookups.text) or change >= len(lookups.changes):
         worsen(counts, ROOM)

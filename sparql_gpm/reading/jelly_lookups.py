@@ -19,11 +19,13 @@ prefix with which it is the IRI of the id TERM, or UNKNOWN; of a prefix a KEY th
 ABSENT, UNKNOWN = -1, -2
 SUBJECT, PREDICATE, OBJECT, GRAPH, OPEN_GRAPH, PREFIX, NAME, LAST, USED, KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 10, 11
 """Registers: the terms of the last statement and the graph that is open, each the id of a term, or negative the number
-of a form, or DEFAULT, or 0: as the reader in Python has it; the last prefix and name; from LAST on the last entry of
-each table; the bytes of texts used; the number of keys given."""
+of a form, or DEFAULT, or 0: as the reader in Python has it, and of an object during a scan LAZY; the last prefix and
+name; from LAST on the last entry of each table; the bytes of texts used; the number of keys given."""
 REGISTERS = 12
 DEFAULT = -(2**62)
 """In place of a term: the default graph."""
+LAZY = -(2**61)
+"""The first of the numbers, on downwards, in place of literals that have no ids since nobody wants their statements."""
 _TEXT_BYTES_MIN = 1 << 16
 
 

@@ -10,6 +10,7 @@ from sparql_gpm.reading.jelly_forms import Forms
 from sparql_gpm.reading.jelly_lookups import (
     DEFAULT,
     GRAPH,
+    LAZY,
     NAME,
     OBJECT,
     OPEN_GRAPH,
@@ -18,7 +19,7 @@ from sparql_gpm.reading.jelly_lookups import (
     SharedState,
 )  # fmt: skip
 from sparql_gpm.reading.jelly_rows import Graph, Node, Rows
-from sparql_gpm.reading.jelly_scanned import Statement
+from sparql_gpm.reading.jelly_scanned import Scanned, Statement
 from sparql_gpm.terms import IRI, BlankNode, Literal, TripleTerm
 
 
@@ -37,11 +38,12 @@ class Registers:
         for number, label in zip(blank, labels, strict=True):
             registers[number] = -self._forms.enter(label)
 
-    def quads(self, statements: list[Statement]) -> list[ox.Quad]:
+    def quads(self, statements: list[Statement], scanned: Scanned) -> list[ox.Quad]:
         """The statements as quads."""
         known: dict[int, Node | Graph] = {}
         for term in {term for statement in statements for term in statement}:
-            known[term] = self.parsed(term)
+            lazy = DEFAULT < term <= LAZY
+            known[term] = self._rows.literal(*scanned.literal(term)) if lazy else self.parsed(term)
         return [ox.Quad(*(known[term] for term in statement)) for statement in statements]  # type: ignore[arg-type]
 
     def parsed(self, value: int) -> Node | Graph:
@@ -61,6 +63,12 @@ class Registers:
                 return ox.Literal(text, datatype=ox.NamedNode(datatype))
             case TripleTerm():
                 raise AssertionError("Jelly has none here")
+
+    def settle(self, scanned: Scanned) -> None:
+        """Give the last object an id if it has none: its text is no longer there behind a scan."""
+        registers = self._state.lookups.registers
+        if DEFAULT < registers[OBJECT] <= LAZY:
+            registers[OBJECT] = self._register(self._rows.literal(*scanned.literal(int(registers[OBJECT]))))
 
     def lend(self) -> None:
         """Give the reader in Python the last terms; where a register is 0 it has them."""

@@ -234,7 +234,7 @@ class Rows:
             case 1:
                 return blank_node(data[at:end].decode())
             case 2:
-                return self._literal(data, at, end)
+                return self.literal(data, at, end)
         raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported")
 
     def _iri(self, data: bytes, at: int, end: int) -> ox.NamedNode:
@@ -256,7 +256,8 @@ class Rows:
         self.prefix = prefix or self.prefix
         self.name = name or self.name + 1
 
-    def _literal(self, data: bytes, at: int, end: int) -> ox.Literal:
+    def literal(self, data: bytes, at: int, end: int) -> ox.Literal:
+        """The literal that is written between two places."""
         text, language, datatype = "", None, 0
         for number, wire, begin, value in fields(data, at, end):
             if number == 1 and wire == BYTES:

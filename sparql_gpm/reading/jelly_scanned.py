@@ -11,7 +11,7 @@ import numpy as np
 from arrays.words import Bytes
 from sparql_gpm.columns import Ids
 from sparql_gpm.reading.jelly_groups import ASIDE, END, FRAME_ASIDE, FRAME_ROW, KEY, ROW
-from sparql_gpm.reading.jelly_lookups import DEFAULT
+from sparql_gpm.reading.jelly_lookups import DEFAULT, LAZY
 
 Statement = tuple[int, int, int, int]
 """Subject, predicate, object and graph as in registers."""
@@ -34,13 +34,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Scanned:
-    """Scanned frames: what of Found is used, and the place."""
+    """Scanned frames: what of Found is used, the literals without ids, and the place."""
 
     place: Place
     rows: Ids
     asides: Ids
     groups: Ids
     frames: Ids
+    lazy: Ids
+
+    def literal(self, value: int) -> tuple[bytes, int, int]:
+        """The text in which a literal without an id is, and where."""
+        begin, end = self.lazy[LAZY - value].tolist()
+        return self.place.text, begin, end
 
     def line(self, frame: int) -> int:
         """The number of a frame."""

@@ -16,7 +16,7 @@ from arrays.words import WORD, Bytes, byte_at
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table_kernels import CHECKED, FREE, NEXT, USED, Slots, add, find, hash_of
 from sparql_gpm.reading import jelly_lookups as lookup
-from sparql_gpm.reading.jelly_lookups import Lookups
+from sparql_gpm.reading.jelly_lookups import DEFAULT, LAZY, Lookups
 from sparql_gpm.reading.token_kernels import (
     AT,
     BACKSLASH,
@@ -37,10 +37,11 @@ from sparql_gpm.reading.token_kernels import (
 FINE, LEARN, ROOM, ODD = range(4)
 """States of a frame, each beside those before it: it is read; it has forms that are to be learned; an array is too
 short; it is for the reader in Python."""
-ROWS, ASIDES, GROUPS, FRAMES, UNCERTAIN, FORMS, STATUS, PLACE, CHANGES = range(9)
+ROWS, ASIDES, GROUPS, FRAMES, UNCERTAIN, FORMS, STATUS, PLACE, CHANGES, LAZIES = range(10)
 """Counts of a scan: rows, asides, groups and frames read; ids whose value is uncertain; places that hold a form; the
-status of the last frame; the place behind the last frame that is read; changes of the lookup tables in a frame."""
-COUNTS = 9
+status of the last frame; the place behind the last frame that is read; changes of the lookup tables in a frame;
+literals without ids."""
+COUNTS = 10
 UNLEARNED, BLANK, MALFORMED = 0, -1, -2
 """In place of the id of a form: not known yet; it is a blank node; it is no term."""
 BAD = -1
@@ -56,6 +57,8 @@ class Terms(NamedTuple):
     form_ids        by the number of a form: the id of its term, or UNLEARNED, BLANK or MALFORMED
     token           room for the text of a term
     uncertain       ids of new literals without a certain numeric value
+    needed          by id, 1 for the predicates of statements whose literals have ids; others are none. Empty: all have
+    lazy            int64[statements, 2]: where each literal without an id is in the text
     counts          int64[COUNTS]
     """
 
@@ -69,6 +72,8 @@ class Terms(NamedTuple):
     form_ids: Ids
     token: Bytes
     uncertain: Ids
+    needed: Bytes
+    lazy: Ids
     counts: Ids
 
 
@@ -113,8 +118,24 @@ def identifiers(text: Bytes, at: int, end: int, lookups: Lookups) -> bool:
 
 
 @lean_part
-def term_id(text: Bytes, at: int, end: int, kind: int, lookups: Lookups, terms: Terms) -> int:
-    """The id of an IRI (kind 0), blank node (1) or literal (2), as `_interned`."""
+def is_lazy(value: int) -> bool:
+    """True for a number in place of a literal without an id."""
+    return DEFAULT < value <= LAZY
+
+
+@lean_part
+def is_needed(predicate: int, terms: Terms) -> bool:
+    """True if statements with this predicate have all their ids."""
+    needed = terms.needed
+    return len(needed) == 0 or predicate <= 0 or (predicate < len(needed) and needed[predicate] == 1)
+
+
+@lean_part
+def term_id(text: Bytes, at: int, end: int, kind: int, lazily: bool, lookups: Lookups, terms: Terms) -> int:
+    """The id of an IRI (kind 0), blank node (1) or literal (2), as `_interned`.
+
+    lazily  a literal that is certainly valid gets none
+    """
     names, registers = lookups.names, lookups.registers
     if kind == 0:
         if not identifiers(text, at, end, lookups):
@@ -129,6 +150,11 @@ def term_id(text: Bytes, at: int, end: int, kind: int, lookups: Lookups, terms: 
         stop = _blank(text, at, end, terms) if kind == 1 else _literal(text, at, end, lookups, terms)
     if stop == 0:
         return 0
+    if lazily and is_plain_token(terms.token, 0, stop):
+        number = terms.counts[LAZIES]
+        terms.lazy[number, 0], terms.lazy[number, 1] = at, end
+        terms.counts[LAZIES] = number + 1
+        return int(LAZY - number)
     found = _interned(stop, terms)
     if kind == 0 and found > 0:
         names[name, lookup.KEY], names[name, lookup.TERM] = key, found

@@ -15,16 +15,17 @@ import pytest
 
 from arrays.jit import COMPILED
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import PROV_TIME, Malformed, ReadOptions, read_events
+from sparql_gpm.rdf_io import PROV_TIME, EventReader, Malformed, ReadOptions, read_events
 from sparql_gpm.reading import jelly, jelly_columns, jelly_frames
 from sparql_gpm.reading.event_times import TimeRule
-from sparql_gpm.terms import IRI, RDF, XSD
+from sparql_gpm.reading.predicate_filter import PredicateFilter
+from sparql_gpm.terms import IRI, RDF, XSD, Literal, to_ntriples
 from tests.drawn import drawn
 from tests.inputs.jelly_files import written
 from tests.inputs.test_jelly import OPTIONS, frame, row
 from tests.inputs.test_units import plain
 from tests.sparql_gpm.rdf_events import read, stamp
-from tests.sparql_gpm.test_nquads_columns import Found, found_in
+from tests.sparql_gpm.test_nquads_columns import Found, found_in, with_predicates
 from tests.sparql_gpm.test_rdf_io_round_trip import Cut
 
 ROOT = Path(__file__).parents[2]
@@ -102,8 +103,9 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 
 
 def both(data: bytes, seed: int) -> tuple[Found, Found]:
-    """What the reader in Python and the kernels find."""
+    """What the reader in Python and the kernels find; where not all predicates are wanted, of triples with these."""
     draw = random.Random(seed)
+    wanted = draw.choice([None, frozenset(["urn:p"]), frozenset(["http://ex.org/p", PROV_TIME]), frozenset[str]()])
     sizes, live, releasing = (
         [draw.randrange(1, 300) for _ in range(draw.randrange(4))],
         draw.random() < 0.3,
@@ -119,7 +121,10 @@ def both(data: bytes, seed: int) -> tuple[Found, Found]:
         for compiled in (False, True):
             longest = 400 if seed % 5 == 0 else 1 << 20
             kept = replace(options(random.Random(seed)), compiled=compiled, line_bytes_max=longest)
-            found.append(found_in(data, sizes, kept, releasing, live, "jelly"))
+            if compiled and wanted is not None:
+                kept = replace(kept, predicates=PredicateFilter(wanted))
+            events, reports = found_in(data, sizes, kept, releasing, live, "jelly")
+            found.append((with_predicates(events, wanted), reports))
     return found[0], found[1]
 
 
@@ -151,6 +156,32 @@ def test_usual_events_are_read_by_kernels_alone(physical: str, logical: str) -> 
     last = logical == "flat quads"
     assert (len(events), reports, one_by_one.call_count) == (200 - last, [], last)
     assert plain(events) == plain(read(text)[0][: len(events)])
+
+
+@pytest.mark.parametrize(("physical", "logical"), [("quads", "flat quads"), ("graphs", "datasets")])
+def test_literals_of_triples_that_nobody_wants_get_no_ids_and_may_be_repeated(physical: str, logical: str) -> None:
+    dictionary, filter_ = Dictionary(), PredicateFilter(frozenset({"urn:p"}))
+    events = [
+        [
+            *ox.parse(stamp(f"<urn:e{n}>", n), ox.RdfFormat.N_QUADS),
+            *(
+                ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode(f"urn:{name}"), ox.Literal(text), ox.NamedNode(f"urn:e{n}"))
+                for name, text in (("noise", f"{n} a"), ("noise", f"{n} b"), *([("p", f"{n} b")] if n % 2 else []))
+            ),
+        ]
+        for n in range(60)
+    ]
+    data, reports = written(events, physical, logical, 50, 250), list[Malformed]()
+    options = ReadOptions(compiled=True, predicates=filter_)
+    found = list(EventReader(dictionary, options, reports.append).read(Cut(data, []), "jelly"))
+    batch = found[0]
+    shown = [to_ntriples(dictionary.term(each)) for each in batch.events.objects.tolist()][:29]
+    assert (len(found), len(batch.events), reports) == (1, 60, [])
+    assert shown == [f'"{n} b"' for n in range(1, 59, 2)]
+    assert filter_.left_out == {"urn:noise": None}
+    assert batch.emptied == 30
+    assert dictionary.find(Literal("4 a", XSD + "string")) == 0, "a literal that nobody wants"
+    assert dictionary.find(Literal("3 b", XSD + "string")) > 0
 
 
 @pytest.mark.parametrize(("least", "expected", "pays"), [(4, 8, True), (4, 0, False), (16, 100, False), (1, 0, True)])

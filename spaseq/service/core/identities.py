@@ -96,7 +96,9 @@ class Identities:
     def blocks(self, last: int) -> Iterator[Block]:
         """The identities that are kept of the events up to a position."""
         for block in self._blocks:
-            if block.first <= last:
+            if block.first + len(block.keys) <= last + 1:
+                yield block
+            elif block.first <= last:
                 yield Block(block.first, block.at, block.keys[: last + 1 - block.first])
 
     def _drop(self, count: int) -> None:

@@ -170,7 +170,10 @@ class ColumnTerms:
 
     def distinct(self) -> Ids:
         """See `LazyTerms`."""
-        return self._values.ids(self._values.occurring(self._codes()))
+        codes = self._codes()
+        if isinstance(self._places, slice) and len(codes) == len(self._values.codes()):
+            return self._values.all()
+        return self._values.ids(self._values.occurring(codes))
 
     def stated(self) -> Mask | None:
         """See `LazyTerms`."""

@@ -268,7 +268,7 @@ class Slice:
         for own in events:
             some[own] = True
         distinct = np.flatnonzero(some)
-        return NamedEvents(distinct.tolist(), graph_names.take(self.batch.names, distinct))
+        return NamedEvents(distinct.tolist(), graph_names.take(self.batch.names, distinct), distinct)
 
     def leave_out(self, pattern: StreamPattern, *exceeded: Exceeded) -> None:
         """Reports events that exceed a bound in what is made of a pattern's solutions, when `reporting` ends."""

@@ -37,20 +37,24 @@ class SingleEvent:
 
 @dataclass(frozen=True, slots=True)
 class NamedEvents:
-    """Events of a slice, ascending, with the names of their graphs."""
+    """Events of a slice, ascending, with the names of their graphs.
+
+    column  the same events as a column; None: it is made where many names are asked for
+    """
 
     events: Sequence[int]
     names: Sequence[str]
+    column: Ids | None = field(default=None, repr=False, compare=False)
     _made: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def at(self, events: Ids) -> list[str]:
         """The names of some of the events, each made once; KeyError for others."""
         made, wanted = self._made, events.tolist()
         missing = [event for event in wanted if event not in made]
-        if _LOOKUPS_MIN * len(missing) < len(self.events):
+        if self.column is None and _LOOKUPS_MIN * len(missing) < len(self.events):
             made.update((event, self.name(event)) for event in missing)
         elif missing:
-            every = np.array(self.events, dtype=np.int64)
+            every = np.array(self.events, dtype=np.int64) if self.column is None else self.column
             places = np.minimum(np.searchsorted(every, missing), len(every) - 1)
             if (others := every[places] != missing).any():
                 raise KeyError(int(np.array(missing)[others][0]))

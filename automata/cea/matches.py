@@ -35,19 +35,17 @@ class MatchReader:
             begins = found.ends[lengths == length] - length
             numbers = found.entries[begins[:, np.newaxis] + np.arange(length)]
             entries = self._core.entries.take(numbers.ravel()).reshape(*numbers.shape, -1)
-            words, of = np.unique(entries[:, :, SYMBOL], axis=0, return_inverse=True)
+            symbols = entries[:, :, SYMBOL]
+            if bool((symbols == symbols[0]).all()):
+                yield self._matches(entries, tuple(symbols[0].tolist()))
+                continue
+            words, of = np.unique(symbols, axis=0, return_inverse=True)
             for number, word in enumerate(words.tolist()):
                 yield self._matches(entries[of.ravel() == number], tuple(word))
 
     def _matches(self, entries: Ids, word: tuple[int, ...]) -> MatchTable:
         """The matches of complex events over one word of symbols; entries: int64[n, length, 7]."""
-        which, within = expand(entries[:, :, COUNT].prod(axis=1))
-        entries = entries[which]
-        taken = np.empty(entries.shape[:2], dtype=np.int64)
-        for step in range(len(word) - 1, -1, -1):
-            count = entries[:, step, COUNT]
-            taken[:, step] = entries[:, step, FIRST] + within % count
-            within //= count
+        entries, taken = self._combined(entries)
         solutions = [self._core.solutions.take(taken[:, step]) for step in range(len(word))]
         numbers = np.column_stack([values[:, -1] for values in solutions])
         steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], numbers), axis=2)
@@ -55,6 +53,20 @@ class MatchReader:
         facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM]))
         registers = self._registers(solutions, self._binders(word))
         return MatchTable(facts, registers, none, steps.reshape(-1, 3), np.arange(1, len(steps) + 1) * len(word))
+
+    @staticmethod
+    def _combined(entries: Ids) -> tuple[Ids, Ids]:
+        """The complex events, each as often as there are combinations of solutions, and int64[n, length]: those."""
+        if bool((entries[:, :, COUNT] == 1).all()):
+            return entries, entries[:, :, FIRST]
+        which, within = expand(entries[:, :, COUNT].prod(axis=1))
+        entries = entries[which]
+        taken = np.empty(entries.shape[:2], dtype=np.int64)
+        for step in range(entries.shape[1] - 1, -1, -1):
+            count = entries[:, step, COUNT]
+            taken[:, step] = entries[:, step, FIRST] + within % count
+            within //= count
+        return entries, taken
 
     def _registers(self, solutions: Sequence[Ids], binders: Binders) -> Ids:
         registers = np.full((len(solutions[0]), self._plan.program.variables), UNBOUND, dtype=np.int64)

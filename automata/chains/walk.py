@@ -33,6 +33,9 @@ def visits(runs: Runs, rows: Ids, stop: Ids | None = None) -> Iterator[Visit]:
     """
     nothing = np.full(len(rows), NONE, dtype=np.int64)
     stop = nothing if stop is None else stop
+    if not runs.layout.members:
+        yield from _along_chains(runs, rows, stop)
+        return
     which, row, closing = np.arange(len(rows), dtype=np.int64), rows, nothing
     members = [runs.layout.member(member) for member in range(runs.layout.members)]
     while len(row):
@@ -45,3 +48,14 @@ def visits(runs: Runs, rows: Ids, stop: Ids | None = None) -> Iterator[Visit]:
         which, row, stop, closing = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         keep = (row != NONE) & (row != stop)
         which, row, stop, closing = which[keep], row[keep], stop[keep], closing[keep]
+
+
+def _along_chains(runs: Runs, rows: Ids, stop: Ids) -> Iterator[Visit]:
+    """`visits` of runs that have no ALL: each is in one place."""
+    which, row = np.arange(len(rows), dtype=np.int64), rows
+    while len(row):
+        yield Visit(which, row, np.full(len(row), NONE, dtype=np.int64))
+        row = runs.column(row, col.PARENT)
+        keep = (row != NONE) & (row != stop)
+        if not keep.all():
+            which, row, stop = which[keep], row[keep], stop[keep]

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.matches.selection import Candidate, candidate_of, report_order
-from automata.values import Ids, Mask, Match
+from automata.values import NONE, Ids, Mask, Match
 
 FIRST, LAST, START, TIME, PARTITION = range(5)
 """The columns of `MatchTable.facts`; see Match."""
 SYMBOL, POSITION, SOLUTION = range(3)
 """The columns of `MatchTable.entries`."""
+_KEY_MAX = np.iinfo(np.int64).max
 _ROOM_MAX = 8
 """Matches differ so much in length that a matrix of them would take so many times the memory of their entries."""
 
@@ -68,6 +69,12 @@ class MatchTable(Sequence[Match]):
         sizes[1:] -= self.ends[:-1]
         return sizes
 
+    @cached_property
+    def width(self) -> int:
+        """The number of entries that every match has; 0 if they differ."""
+        alike = len(self) and self.ends[0] * len(self) == self.ends[-1] and bool((self.sizes == self.ends[0]).all())
+        return int(self.ends[0]) if alike else 0
+
     @property
     def starts(self) -> Ids:
         """The index of the first entry of each match."""
@@ -77,8 +84,12 @@ class MatchTable(Sequence[Match]):
         """These matches, in this order."""
         sizes = self.sizes[rows]
         ends = np.cumsum(sizes)
-        places = np.repeat(self.starts[rows] - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
-        return MatchTable(self.facts[rows], self.registers[rows], self.outputs[rows], self.entries[places], ends)
+        if self.width:
+            entries = self.entries.reshape(len(self), -1)[rows].reshape(-1, self.entries.shape[1])
+        else:
+            places = np.repeat(self.starts[rows] - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
+            entries = self.entries[places]
+        return MatchTable(self.facts[rows], self.registers[rows], self.outputs[rows], entries, ends)
 
     def part(self, begin: int, end: int) -> MatchTable:
         """Matches begin … end - 1, which share the columns of this table; neither lies behind its end."""
@@ -104,6 +115,9 @@ class MatchTable(Sequence[Match]):
 
         None where a match takes an event twice, or where there would be too many of -1.
         """
+        if self.width:
+            taken = self.entries[:, POSITION].reshape(-1, self.width)
+            return taken if bool((taken[:, 1:] > taken[:, :-1]).all()) else None
         longest = int(self.sizes.max()) if len(self) else 0
         if longest * len(self) > _ROOM_MAX * max(len(self.entries), 1):
             return None
@@ -115,6 +129,10 @@ class MatchTable(Sequence[Match]):
     def like_previous(self) -> Mask:
         """Mask of the matches with the steps and events of the match before them."""
         same = np.zeros(len(self), dtype=np.bool_)
+        if self.width:
+            steps = self.entries[:, :SOLUTION].reshape(len(self), -1)
+            same[1:] = (steps[1:] == steps[:-1]).all(axis=1)
+            return same
         same[1:] = self.sizes[1:] == self.sizes[:-1]
         here = np.flatnonzero(np.repeat(same, self.sizes))
         steps, before = self.entries[here], self.entries[here - np.repeat(self.sizes, self.sizes)[here]]
@@ -141,11 +159,34 @@ def in_order(table: MatchTable) -> MatchTable:
     positions = table.positions()
     if positions is None:
         return table.take(_ordered(table, np.arange(len(table), dtype=np.int64)))
+    keys = _keys(positions, table.facts[:, LAST])
+    if keys is not None:
+        if bool((keys[1:] > keys[:-1]).all()):
+            return table
+        order = np.argsort(keys)
+        ordered = keys[order]
+        if bool((ordered[1:] > ordered[:-1]).all()):
+            return table.take(order)
     order = np.lexsort((*positions.T[::-1], table.facts[:, LAST]))
     tied = _like_previous(positions[order])
     if not tied.any():
         return table if bool((order[1:] > order[:-1]).all()) else table.take(order)
     return table.take(_untied(table, order, tied, positions.shape[1]))
+
+
+def _keys(positions: NDArray[np.int64], lasts: Ids) -> Ids | None:
+    """A number for each match, in the order of last positions and then of all positions; None where 63 bits are few."""
+    if not len(lasts):
+        return None
+    back = np.where(positions < 0, NONE, lasts[:, np.newaxis] - positions)
+    most, later = int(back.max()), lasts - lasts.min()
+    room = most + 2
+    if (positions > lasts[:, np.newaxis]).any() or (int(later.max()) + 1) * room ** positions.shape[1] > _KEY_MAX:
+        return None
+    keys: Ids = later
+    for column in back.T:
+        keys = keys * room + np.where(column == NONE, 0, room - 1 - column)
+    return keys
 
 
 def _untied(table: MatchTable, order: Ids, tied: Mask, longest: int) -> Ids:

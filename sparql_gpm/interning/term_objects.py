@@ -17,6 +17,8 @@ _ROOM_MIN = 64
 """Places of the column of numbers at first: the body of a request has few terms."""
 _term_of = lru_cache(maxsize=1 << 16)(term_of)
 """Cached: the dictionaries of one process have many terms in common."""
+_token_of = lru_cache(maxsize=1 << 14)(canonical_token)
+"""Cached: rows that are written piece by piece have many terms in common."""
 
 
 class TermObjects:
@@ -75,7 +77,7 @@ class TermObjects:
 
     def token(self, identifier: int) -> bytes:
         """Its canonical N-Triples text."""
-        return canonical_token(self.term(identifier))
+        return _token_of(self.term(identifier))
 
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
         """See `Dictionary.intern_joined`."""

@@ -14,6 +14,7 @@ STRINGS = pa.list_(pa.string())
 EVENTS = pa.list_(pa.struct([("step", pa.string()), ("graphs", STRINGS)]))
 EVENT_MAP = pa.map_(pa.string(), STRINGS)
 TERMS = pa.dictionary(pa.int32(), pa.string())
+_OFFSET_MAX = np.iinfo(np.int32).max
 
 
 def term_dictionary(ids: Ids, dictionary: Dictionary) -> pa.Array:
@@ -58,10 +59,18 @@ def _events(table: RowTable) -> tuple[pa.Array, pa.Array, pa.Array]:
     """The offsets of the steps of each row, the steps, and their lists of graph names."""
     which, symbols, ends = table.taken
     distinct, places = places_of(table.by_step.named)
-    names = pa.array([encoded(name).decode() for name in table.names[distinct].tolist()], pa.string())
+    names = _strings(table.names[distinct].tolist())
     graphs = pa.ListArray.from_arrays(_offsets(np.diff(ends, prepend=0)), names.take(pa.array(places)))
     steps = pa.array(list(table.steps), pa.string()).take(pa.array(symbols))
     return _offsets(np.bincount(which, minlength=len(table))), steps, graphs
+
+
+def _strings(texts: list[str]) -> pa.Array:
+    """The texts as UTF-8 has them."""
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:  # a lone surrogate
+        return pa.array([encoded(text).decode() for text in texts], pa.string())
 
 
 def _texts(ids: Ids, dictionary: Dictionary) -> pa.Array:
@@ -71,10 +80,11 @@ def _texts(ids: Ids, dictionary: Dictionary) -> pa.Array:
         text.decode()
     except UnicodeDecodeError:  # a lone surrogate
         tokens = (dictionary.token(identifier).decode("utf-8", "surrogatepass") for identifier in ids.tolist())
-        return pa.array([encoded(token).decode() for token in tokens], pa.string())
+        return _strings(list(tokens))
     return pa.StringArray.from_buffers(len(ids), _offsets(lengths).buffers()[1], pa.py_buffer(text))
 
 
 def _offsets(counts: Ids) -> pa.Array:
     """Arrow's offsets of lists or strings of these lengths."""
-    return pa.array(offsets_of(counts), pa.int32())
+    offsets = offsets_of(counts)
+    return pa.array(offsets.astype(np.int32) if offsets[-1] <= _OFFSET_MAX else offsets, pa.int32())

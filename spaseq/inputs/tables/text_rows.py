@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparql_gpm.columns import Ids
+from sparql_gpm.columns import Ids, Mask
 from spaseq.inputs.tables.arrow_rows import ArrowRows, missing
 from spaseq.inputs.tables.cells import Cells
 from spaseq.inputs.tables.template import Path
@@ -134,7 +134,8 @@ class TextReader:
             return None
         text = np.frombuffer(b"".join((_ROOM, block, _ROOM)), dtype=np.uint8)
         line_end = 2 if returns else 1
-        ends = _ends(text[ROOM + begin : len(block) + ROOM], ord(self._delimiter), len(names))
+        lines = block.count(_LINE) - (not self.names)
+        ends = _ends(text[ROOM + begin : len(block) + ROOM], ord(self._delimiter), lines, len(names))
         if ends is None or (len(names) == 1 and bool((np.diff(ends[:, 0], prepend=-1) == line_end).any())):
             return None  # an empty line is no row
         first = self.number if self.names else 2
@@ -151,11 +152,12 @@ def readable(delimiter: str) -> bool:
     return len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
 
 
-def _ends(lines: Bytes, delimiter: int, columns: int) -> NDArray[np.int64] | None:
-    """int64[n, columns]: the places of the separators of lines; None if not all lines have so many cells."""
-    separators = np.flatnonzero((lines == delimiter) | (lines == _NEW_LINE))
-    if len(separators) % columns:
+def _ends(text: Bytes, delimiter: int, lines: int, columns: int) -> NDArray[np.int64] | None:
+    """int64[lines, columns]: the places of the separators in so many lines; None if not all have so many cells."""
+    separator: Mask = text == delimiter
+    separator |= text == _NEW_LINE
+    separators = np.flatnonzero(separator)
+    if len(separators) != lines * columns:
         return None
-    ends = separators.reshape(-1, columns)
-    regular = np.count_nonzero(lines == _NEW_LINE) == len(ends) and bool((lines[ends[:, -1]] == _NEW_LINE).all())
-    return ends if regular else None
+    ends = separators.reshape(lines, columns)
+    return ends if bool((text[ends[:, -1]] == _NEW_LINE).all()) else None

@@ -143,6 +143,9 @@ class Observed:
         for symbol, table in part.solutions.items():
             self.solutions[symbol] += len(table.events)
         self.last_time = int(part.events.times[-1])
+        if self._full:
+            self.whole = False
+            return
         if part.size <= _SOLUTIONS_MAX // 2:
             self._keep(part, len(part.events), part.size)
         else:

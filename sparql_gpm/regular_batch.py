@@ -124,9 +124,12 @@ class RegularBatch(EventBatch):
     @property
     def with_triples(self) -> int:
         """See `EventBatch`."""
-        masks = [triple.stated() for triple in self.triples]
-        found = [mask for mask in masks if mask is not None]
-        return len(self) if len(found) < len(masks) else int(np.count_nonzero(np.logical_or.reduce(found)))
+        found = np.zeros(len(self), dtype=np.bool_)
+        for triple in self.triples:
+            if (stated := triple.stated()) is None:
+                return len(self)
+            found |= stated
+        return int(np.count_nonzero(found))
 
     def on_stream(self, number: int) -> EventBatch:
         """See `EventBatch`."""

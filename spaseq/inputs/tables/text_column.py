@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from arrays.columns import in_ranges, offsets_of
-from sparql_gpm.columns import Ids, as_ids
+from sparql_gpm.columns import Ids, Mask, as_ids
 from sparql_gpm.lazy_terms import NULL
 from spaseq.inputs.tables.arrow_column import DIGITS_MAX, ArrowColumn
 
@@ -76,19 +76,14 @@ class TextColumn:
         if not len(self) or self.has_null or self._longest > DIGITS_MAX:
             return None
         first = self._text[self._begins]
-        negative = first == ord("-")
-        lengths = self._lengths - negative if (signed := bool(negative.any())) else self._lengths
-        leading = self._text[self._ends - lengths] if signed else first
-        if ((leading == ord("0")) & (self._lengths > 1)).any():
+        negative: Mask = first == ord("-")
+        if not negative.any():
+            return None if self._lead(first) else self._number(self._lengths)
+        lengths = self._lengths - negative
+        if not lengths.all() or self._lead(self._text[self._ends - lengths]):
             return None
-        found = self._digits(np.minimum(lengths, WORD), self._ends - WORD)
-        if found is not None and int(lengths.max()) > WORD:
-            upper = self._digits(np.maximum(lengths - WORD, 0), self._ends - 2 * WORD)
-            found = None if upper is None else found + upper * np.uint64(10**WORD)
-        if found is None or (signed and not lengths.all()):
-            return None
-        numbers = found.view(np.int64)
-        return np.where(negative, -numbers, numbers) if signed else numbers
+        numbers = self._number(lengths)
+        return None if numbers is None else np.where(negative, -numbers, numbers)
 
     def date_times(self) -> Ids | None:
         """See `PlainColumn`: texts are none."""
@@ -112,14 +107,30 @@ class TextColumn:
     def _longest(self) -> int:
         return int(self._lengths.max()) if len(self) else 0
 
+    def _lead(self, first: Bytes) -> bool:
+        """True if some number of several characters begins with 0."""
+        zeros = np.flatnonzero(first == ord("0"))
+        return bool((self._lengths[zeros] > 1).any())
+
+    def _number(self, lengths: Ids) -> Ids | None:
+        """The numbers that the last characters of cells are, so many of each; None if some is no digit."""
+        if self._longest <= WORD:
+            found = self._digits(lengths, self._ends - WORD)
+            return None if found is None else found.view(np.int64)
+        lower = self._digits(np.minimum(lengths, WORD), self._ends - WORD)
+        upper = self._digits(np.maximum(lengths - WORD, 0), self._ends - 2 * WORD)
+        return None if lower is None or upper is None else (lower + upper * np.uint64(10**WORD)).view(np.int64)
+
     def _digits(self, lengths: Ids, begins: Ids) -> Words | None:
         """The numbers of which so many of the eight bytes from these places on, the last ones, are digits."""
         unread = _LOW[WORD - lengths]
         words = (_words_at(self._text, begins) & ~unread) | (_ZEROS & unread)
-        if ((words & _HIGH) != _ZEROS).any() or (((words + _SIXES) & _HIGH) != _ZEROS).any():
+        if not bool((((words & _HIGH) == _ZEROS) & (((words + _SIXES) & _HIGH) == _ZEROS)).all()):
             return None
         for mask, factor, shift in _STEPS:
-            words = ((words & mask) * factor) >> shift
+            words &= mask
+            words *= factor
+            words >>= shift
         return words
 
 

@@ -15,8 +15,8 @@ from spaseq.inputs.tables.cells import Cells
 from spaseq.inputs.tables.template import Path
 from spaseq.inputs.tables.text_column import ROOM, Bytes, TextColumn
 
-BLOCK_BYTES = 4 << 20
-"""Bytes that are read at once."""
+BLOCK_BYTES = 2 << 20
+"""Bytes that are read at once: arrays of twice as many cost three times as much, as their memory is asked for anew."""
 _ROOM = bytes(ROOM)
 _LINE = b"\n"
 _NEW_LINE = ord(_LINE)
@@ -123,8 +123,8 @@ class TextReader:
             return None
         if block.endswith(_LINE * 2):
             block = block.rstrip(_LINE) + _LINE
-        returns = block.count(b"\r")
-        if returns and not returns == block.count(b"\r\n") == block.count(_LINE):
+        returns = b"\r" in block
+        if returns and not block.count(b"\r") == block.count(b"\r\n") == block.count(_LINE):
             return None
         names, begin = self.names, 0
         if not names:
@@ -134,8 +134,7 @@ class TextReader:
             return None
         text = np.frombuffer(b"".join((_ROOM, block, _ROOM)), dtype=np.uint8)
         line_end = 2 if returns else 1
-        lines = block.count(_LINE) - (not self.names)
-        ends = _ends(text[ROOM + begin : len(block) + ROOM], ord(self._delimiter), lines, len(names))
+        ends = _ends(text[ROOM + begin : len(block) + ROOM], ord(self._delimiter), len(names))
         if ends is None or (len(names) == 1 and bool((np.diff(ends[:, 0], prepend=-1) == line_end).any())):
             return None  # an empty line is no row
         first = self.number if self.names else 2
@@ -152,10 +151,11 @@ def readable(delimiter: str) -> bool:
     return len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
 
 
-def _ends(text: Bytes, delimiter: int, lines: int, columns: int) -> NDArray[np.int64] | None:
-    """int64[lines, columns]: the places of the separators in so many lines; None if not all have so many cells."""
-    separator: Mask = text == delimiter
-    separator |= text == _NEW_LINE
+def _ends(text: Bytes, delimiter: int, columns: int) -> NDArray[np.int64] | None:
+    """int64[n, columns]: the places of the separators in n lines; None if not all lines have so many cells."""
+    separator: Mask = text == _NEW_LINE
+    lines = np.count_nonzero(separator)
+    separator |= text == delimiter
     separators = np.flatnonzero(separator)
     if len(separators) != lines * columns:
         return None

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from automata.plan import expression as nodes
+from automata.plan.program import Window
 from sparql_gpm.terms import IRI, BlankNode, Term
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.lang.ast import Query, TopLevelFilter
@@ -25,6 +26,7 @@ from spaseq.runtime.why import runs
 from spaseq.runtime.why.analysis import Analysis
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.furthest import Asked, Furthest
+from spaseq.runtime.why.overlapping import is_match
 from spaseq.runtime.why.search import whole
 from tests.random_pairs import Pair, drawn, shown
 from tests.reference.graph import Solution
@@ -78,12 +80,37 @@ def partial_matches(
     """
     REACHED.clear()
     matches = 0
-    for part in partitions(with_solutions(whole_world(query, events, {}), more, lacking)):
+    for part in worlds_of(query, events, more, lacking):
         search = Watched(part, part.frame.holds)
         owed = frozenset((MATCH, which) for which, _ in enumerate(part.waiting))
         for variant in variants(part.root):
             matches += sum(1 for _ in search.walk(variant, Run((), owed=owed), (), NOTHING, search.complete))
     return list(REACHED), matches
+
+
+def worlds_of(
+    query: Query, events: Events, more: Attempt | None = None, lacking: Query | None = None
+) -> Iterator[World]:
+    """Every partition; of windows that hop, in each window by itself."""
+    for window, inside in windows_of(query, events):
+        alone = lacking and replace(lacking, window=window)
+        yield from partitions(with_solutions(whole_world(replace(query, window=window), inside, {}), more, alone))
+
+
+def windows_of(query: Query, events: Events) -> Iterator[tuple[Window, Events]]:
+    """The window and all events; each of the windows that hop, and the events in it."""
+    window = query.window
+    if window.hop is None:
+        yield window, events
+        return
+    places = [event.position if window.in_events else event.time for event in events]
+    numbers = [(place - window.start) // window.hop for place in places]
+    first = min(numbers, default=0) - window.size // window.hop - 1
+    for number in range(max(first, 0) if window.anchored else first, max(numbers, default=-1) + 1):
+        begin = window.start + number * window.hop
+        inside = tuple(e for e, place in zip(events, places, strict=True) if begin <= place < begin + window.size)
+        if inside:
+            yield replace(window, start=begin, hop=None, anchored=False), inside
 
 
 def with_solutions(world: World, more: Attempt | None, lacking: Query | None) -> World:
@@ -178,12 +205,15 @@ def merged_events(pair: Pair) -> Events:
 
 def expected_matches(query: Query, events: Events) -> Iterator[object]:
     hidden = hidden_variables(query)
-    for part in partitions(whole_world(query, events, {})):
-        for match in matches(part):
-            yield (
-                tuple(part.given.values()),
-                frozenset((e.step, e.event.name, without(hidden, e.solution)) for e in match.entries),
-            )
+    found = {
+        (
+            tuple(part.given.values()),
+            frozenset((e.step, e.event.name, without(hidden, e.solution)) for e in match.entries),
+        ): part
+        for part in worlds_of(query, events)
+        for match in matches(part)
+    }
+    yield from found
 
 
 def found_matches(query: Query, events: Events) -> Iterator[object]:
@@ -191,7 +221,7 @@ def found_matches(query: Query, events: Events) -> Iterator[object]:
     for world in evidence.worlds:
         search = whole(world)
         given = tuple(local(evidence.term(value)) for value in world.given.values())
-        yield from {(given, identity(evidence, run)) for run in search.complete() if search.matches(run)}
+        yield from {(given, identity(evidence, run)) for run in search.complete() if is_match(search, run)}
 
 
 def identity(evidence: Evidence, run: runs.Run) -> object:
@@ -301,7 +331,7 @@ def checked(holds: Property, seed: int, numbers: Iterable[int]) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number in numbers:
         pair = drawn(seed, number)
-        if pair is not None and pair.query.window.hop is None:
+        if pair is not None:
             seen += holds(number, pair.query, merged_events(pair))
     return seen
 

@@ -137,4 +137,8 @@ def graphs_of(attempt: Attempt) -> set[str | None]:
     """The graphs of the events that an attempt was to take."""
     named = {fault.detail["graph"] for fault in attempt.faults if "graph" in fault.detail}
     ordered = [fault.detail for fault in attempt.faults if fault.cause == "order"]
-    return {attempt.event, *named, *(name for detail in ordered for name in detail.get("events", ()))}
+    return {
+        attempt.event,
+        *named,
+        *(name for detail in ordered for name in detail.get("events", [detail.get("event")])),
+    }

@@ -84,6 +84,11 @@ class Window:
         """From the start of a window to that of the next."""
         return self.hop or self.size
 
+    @property
+    def overlaps(self) -> bool:
+        """True if an event may be in several windows that hop."""
+        return self.hop is not None and self.hop < self.size
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

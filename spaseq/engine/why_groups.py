@@ -90,9 +90,14 @@ def matches_in(
 
 
 def in_unit(window: Window, group: Row, match: Row) -> bool:
-    """True if a match is in the reporting unit of a group; under SLIDING, in one of those that end at its time."""
+    """True if a match is in the reporting unit of a group; under SLIDING, in one of those that end at its time.
+
+    Of windows that hop, only groups of these are asked: others begin between them.
+    """
     if window.sliding:
         return match.time == group.time
+    if window.hop is not None and not window.in_events and (group.start - window.start) % window.period:
+        return False
     ends = match.time <= group.time if window.in_events else match.time < group.time
     return group.start <= match.start and ends
 

@@ -19,7 +19,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge
 from spaseq.engine.why import RecordedJob, around, asked_query
 from spaseq.engine.why_groups import of_matches
-from spaseq.engine.why_not_in_groups import in_groups
+from spaseq.engine.why_not_in_groups import in_groups, in_windows
 from spaseq.errors import InputError
 from spaseq.inputs.terms import own_term
 from spaseq.outputs.attempts import Attempt, Fault, WhyNot
@@ -58,13 +58,10 @@ def why_not(
     streams, kb, options    as for `spaseq.run`
 
     Of a query OVER MATCHES the matches of its groups are asked about. Raises InputError for a variable, step, graph or
-    time that is none, and where windows overlap (EVERY).
+    time that is none, and for matches in windows of events that overlap (EVERY): no row says which window it is of.
     """
     meanings = meanings_of(query)
     asked = asked_query(meanings, name)
-    if asked.window.hop is not None:
-        hint = "leave out EVERY, and ask about the matches in windows that do not overlap"
-        raise InputError(f"a match of query '{asked.name}' may be in several windows", hint=hint)
     pins = {step: (names,) if isinstance(names, str) else tuple(names) for step, names in (events or {}).items()}
     least, most = _time("since", since, TIME_NS_MIN), _time("until", until, TIME_NS_MAX)
     terms = {variable: _term(asked, variable, term) for variable, term in (bind or {}).items()}
@@ -76,14 +73,17 @@ def why_not(
             bounds = around(asked.window, least, most) if least > TIME_NS_MIN or most < TIME_NS_MAX else None
             matches = asked if asked.over is None else of_matches(asked)
             evidence = job.evidence(matches, *(bounds or (TIME_NS_MIN, TIME_NS_MAX)))
-            found = rows if asked.over is None else job.again(matches)
-            fitting = [row for row in found if _fits(row, pins, least, most)]
             if asked.over is None:
+                fitting = [row for row in rows if _fits(row, pins, least, most)]
                 return _answer(job, evidence, fitting, terms, pins, (least, most))
             bindings = _numbered(evidence, terms)
-            grouped = [row for row in fitting if _has(evidence, row, bindings)]
-            if grouped:
-                return in_groups(job, asked, evidence, rows, grouped)
+            untold = asked.window.in_events and evidence.compiled.lanes
+            every = () if untold else in_windows(job, matches)
+            grouped = [
+                each for each in every if _fits(each.row, pins, least, most) and _has(evidence, each.row, bindings)
+            ]
+            if grouped and (found := in_groups(job, asked, evidence, rows, grouped)) is not None:
+                return found
             return _answer(job, evidence, (), terms, pins, (least, most))
     finally:
         job.close()
@@ -158,7 +158,7 @@ def _removed(job: RecordedJob, evidence: Evidence, run: Run, going_on: Watermark
         return described(evidence, run, waits_for_decision(evidence, run, going_on))
     last = max(evidence.merged.times[event] for event in run.events)
     for cause, query, repair in _stages(evidence.compiled.query):
-        rows = job.again(query)
+        rows = [each.row for each in in_windows(job, query)]
         if not any(row.events == taken for row in rows):
             kept = _kept(rows, last, run, evidence)
             detail: dict[str, Any] = {} if kept is None else {"kept": dict(kept)}

@@ -102,7 +102,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX, groups_max: 
         symbols,
         len(numbering.variables),
         conditions,
-        query.window if query.window.hop is None else sliding_once(query.window),
+        sliding_once(query.window) if query.window.overlaps else query.window,
         tuple(numbering.variables[name] for name in query.partition),
         query.selector,
         query.skip,
@@ -139,7 +139,7 @@ def _given(query: TemporalQuery, numbers: Mapping[str, int]) -> tuple[tuple[int,
 
 def _lanes(query: TemporalQuery, plan: Plan) -> tuple[Plan, ...]:
     """`Compiled.lanes`; raises InputError where there are too many."""
-    if query.window.hop is None or (reason := why_by_window(plan)) is None:
+    if not query.window.overlaps or (reason := why_by_window(plan)) is None:
         return ()
     windows = lane_windows(query.window)
     if len(windows) > LANES_MAX:

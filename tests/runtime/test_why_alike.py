@@ -64,3 +64,12 @@ def test_a_variable_of_the_partition_keeps_its_name(tmp_path: Path) -> None:
     query = spaseq.parse(QUERY.replace("FROM", "PARTITION BY ?c FROM", 1))
     (attempt, *_) = spaseq.why_not(query, {"S": tmp_path / "events.trig"}).attempts
     assert attempt.repair.endswith("in one way") and attempt.event == "http://x/e3"
+
+
+def test_a_term_that_is_asked_about_and_that_no_event_has_is_compared_with_others(tmp_path: Path) -> None:
+    (tmp_path / "events.trig").write_text(STREAM.format("14.0", "15"))
+    streams = {"S": tmp_path / "events.trig"}
+    (attempt,) = spaseq.why_not(spaseq.parse(QUERY), streams, bind={"c": "14"}).attempts
+    assert (attempt.step, attempt.event, attempt.cause) == ("A", "http://x/e1", "join")
+    assert attempt.faults[0].detail["same"] == "value" and attempt.repair.startswith('ask for "14.0"')
+    assert spaseq.why_not(spaseq.parse(QUERY), streams, bind={"c": "14.0"}).attempts[0].events

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice, product
 
 from spaseq.algebra.partitions import as_written
@@ -13,15 +14,18 @@ from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.faults import Faults
 from spaseq.runtime.why.furthest import Furthest, Stuck
 from spaseq.runtime.why.in_the_way import in_the_way, written
+from spaseq.runtime.why.overlapping import in_windows
 from spaseq.runtime.why.places import NOTHING, Place, Step
 from spaseq.runtime.why.reasons import bound, events_of
 from spaseq.runtime.why.relaxed import Relaxed
-from spaseq.runtime.why.runs import FOREVER, MATCH, Run, Values, seen_from
+from spaseq.runtime.why.runs import FOREVER, MATCH, Run, Values, clashes, seen_from
 from spaseq.runtime.why.search import BEGINNING
 from spaseq.runtime.why.world import Candidate
 
 LOOKS_MAX = 64
 """Events that an attempt is tried with, of each kind: nearest first."""
+WINDOWS_MAX = 50
+"""Windows that overlap in which a match is looked into."""
 ALIKE_MAX = 100_000
 """Solutions of a step up to which those with terms that are alike are looked for."""
 
@@ -44,6 +48,11 @@ _LIKELY = {"seen", "same"}
 """The details of what is likely a mistake of the query: events have a similar predicate, or a term that is alike."""
 
 
+def _size(attempt: Attempt) -> tuple[int, int]:
+    """The number of causes, and of faults, of an attempt."""
+    return len({fault.cause for fault in attempt.faults}), len(attempt.faults)
+
+
 class Analysis:
     """The faults of attempts."""
 
@@ -64,7 +73,7 @@ class Analysis:
             if attempt is None:
                 continue
             likely = any(f.detail.keys() & _LIKELY for f in attempt.faults)
-            rank = (len({f.cause for f in attempt.faults}), len(attempt.faults), not likely, _RANKS[attempt.cause])
+            rank = (*_size(attempt), not likely, _RANKS[attempt.cause])
             identity = (frozenset((e.symbol, e.event, *e.values.items()) for e in stuck.run.entries), attempt.step)
             if identity not in found or rank < found[identity][0]:
                 found[identity] = (rank, attempt)
@@ -91,6 +100,8 @@ class Analysis:
         """
         whole_pattern = (None,) * len(step.place.symbols)
         best = self._least(stuck, step, whole_pattern, after=True)
+        if best is None or len(best[1]) > 1:
+            best = _fewer(best, self._otherwise_bound(stuck, step))
         for lacks in self._lacking(step):
             if best is not None and len(best[1]) == 1:
                 return best
@@ -103,6 +114,25 @@ class Analysis:
             ended = [symbol for symbol, event in zip(step.place.symbols, later, strict=True) if event is None]
             return None, (*self._faults(stuck).too_few(stuck.run), self._end(stuck, ended))
         return best if best is not None or later[0] is None else self._nothing_fits(stuck, step, later[0])
+
+    def _otherwise_bound(self, stuck: Stuck, step: Step) -> Found | None:
+        """Of the events that have other terms than are asked about, one with terms that are alike, else the nearest."""
+        asked, (symbol, *others) = self._furthest.asked, step.place.symbols
+        if others or not asked.bindings:
+            return None
+        times, faults = self._evidence.merged.times, self._faults(stuck)
+        seen = seen_from(stuck.run.entries, step.path, stuck.search.world.given)
+        open_ = {variable: value for variable, value in asked.bindings.items() if variable not in seen}
+        time = max((times[event] for event in stuck.run.last), default=None)
+        best: Found | None = None
+        for event, values in chain(
+            self._alike(symbol, open_, asked.least), self._around(symbol, None, time, after=True)
+        ):
+            found = [faults.asked(v, open_[v], values[v]) for v in clashes(values, open_)]
+            if found and self._furthest.fits(symbol, event, {}):
+                found += self._of(stuck, step, [()], [(event, values)])
+                best = _fewer(best, (event, sorted(found, key=lambda fault: CAUSES.index(fault.cause))))
+        return best
 
     def _lacking(self, step: Step) -> Iterator[tuple[int | None, ...]]:
         """Each part of the patterns of a step's symbols, as what is left out of them."""
@@ -253,7 +283,14 @@ class Analysis:
     # --- attempts that have taken all steps -----------------------------------------------------------
 
     def _removed(self, stuck: Stuck) -> Attempt | None:
-        """A run that has taken all steps and is no match."""
+        """A run that has taken all steps and is no match; of windows that overlap, in that with the fewest faults."""
+        if stuck.run.lacks:
+            return self._removed_in(stuck)
+        windows = islice(in_windows(stuck.search, stuck.run), WINDOWS_MAX)
+        found = [self._removed_in(replace(stuck, search=search)) for search in windows]
+        return min((each for each in found if each is not None), key=_size, default=None)
+
+    def _removed_in(self, stuck: Stuck) -> Attempt | None:
         run, search, faults = stuck.run, stuck.search, self._faults(stuck)
         found = list(faults.too_few(run))
         step = self._written(run.lacks[0]) if found else ""

@@ -106,6 +106,14 @@ class Faults:
         repair = f"name it ?{other_name} in {step}, and compare the {_COMPARED[alike.name]}: {compared}"
         return Fault("join", detail, repair)
 
+    def asked(self, variable: int, asked: int, event: int) -> Fault:
+        """A term that is asked about, and the one that an event has in its place."""
+        name = as_written(self.evidence.compiled.query.variables[variable])
+        mine, other = self.evidence.term(asked), self.evidence.term(event)
+        alike = likeness(mine, other)
+        same = {} if alike is None else {"same": alike.name}
+        return Fault("join", {"variable": name, "run": mine, "event": other, **same}, f"ask for {to_ntriples(other)}")
+
     def _partition(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
         world = self.search.world
         for candidate in chosen:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from automata.plan import expression as nodes
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.observer import Observer
+from spaseq.runtime.why.overlapping import is_match
 from spaseq.runtime.why.places import Before, Step, steps_of
 from spaseq.runtime.why.runs import Run, Values, seen_from
 from spaseq.runtime.why.search import Search, whole
@@ -71,7 +72,7 @@ class Furthest(Observer):
             for run in search.complete():
                 if not self._as_asked(run, world):
                     continue
-                if not run.lacks and search.matches(run):
+                if not run.lacks and is_match(search, run):
                     found.append(run)
                 self._note(Stuck(search, run, None, None))
         return found

@@ -17,6 +17,7 @@ from spaseq.outputs.explanations import Absence, ConditionSeen, StepTaken
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.observer import Observer
+from spaseq.runtime.why.overlapping import is_match
 from spaseq.runtime.why.runs import MATCH, Entry, Gap, Run, Values, seen_from
 from spaseq.runtime.why.search import Search, whole
 from spaseq.runtime.why.world import World
@@ -52,7 +53,7 @@ def matches_of(evidence: Evidence, row: Row) -> Iterator[Found]:
         for run in search.complete():
             if (
                 events_of(evidence, run) == row.events
-                and search.matches(run)
+                and is_match(search, run)
                 and _has_values(evidence, world, run, row)
             ):
                 yield Found(search, run)

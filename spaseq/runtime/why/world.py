@@ -134,6 +134,14 @@ class Frame:
             return last - size < value < first + size
         return last - size <= value <= first + size
 
+    def windows(self, events: Sequence[int]) -> list[int]:
+        """The beginnings of the windows that hop and have all these events, on the axis."""
+        window, places = self.window, [self.on_axis(event) for event in events]
+        last = int((min(places) - window.start) // window.period)
+        first = int((max(places) - window.start - window.size) // window.period) + 1
+        first = max(first, 0) if window.anchored else first
+        return [window.start + number * window.period for number in range(first, last + 1)]
+
     def bounds(self, match: Sequence[int]) -> tuple[int, int]:
         """The first and the last time in the window of a complete match; of a window of events, those of its events."""
         window, times = self.window, [self.times[event] for event in match]
@@ -203,6 +211,11 @@ class World:
             if places[place] not in self.gone and merged.before(last, (places[place],)):
                 return merged.times[places[place]]
         return FOREVER
+
+    def in_window(self, begin: int) -> World:
+        """The same in one of the windows that overlap, by its beginning."""
+        window = replace(self.frame.window, start=begin, hop=None, anchored=False)
+        return replace(self, frame=replace(self.frame, window=window))
 
     def without(self, gone: frozenset[int]) -> World:
         """The same without some events."""

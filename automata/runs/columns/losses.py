@@ -14,7 +14,6 @@ to look at as there are runs that wait for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 import numpy as np
 
@@ -32,7 +31,6 @@ from automata.values import NONE, Ids, Mask
 
 _SETTLED_SHARE = 4
 """Runs are looked at once a quarter as many runs and solutions have come as there are runs that wait."""
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 class Losses:
@@ -177,12 +175,14 @@ class Losses:
         if table is not None:
             last = np.append(table.low, NEVER)[self._trials.outside(number, rows, table)]
         assert self._events is not None
-        following = self._events.following(runs.column(rows, col.PARTITION), runs.column(rows, col.HIGH))
+        columns = (runs.column(rows, c) for c in (col.PARTITION, col.HIGH_TIME, col.HIGH_STREAM, col.HIGH))
+        following, times = self._events.following(*columns)
         near = (following <= last) & (following < NEVER)
         followed = rows[near]
         if table is not None:
-            begin, end = (np.searchsorted(table.low, following[near], side) for side in _SIDES)
-            followed = self._trials.count(number, followed, table, begin, end)
+            ordered = table.take(np.lexsort((table.low, table.times, table.partitions)))
+            begin, end = _ranges(ordered, runs.column(followed, col.PARTITION), times[near])
+            followed = self._trials.count(number, followed, ordered, begin, end)
         self._trials.counts[number][Cause.CONTIGUITY] += len(followed)
         over = ~near & (last < NEVER)
         self._trials.counts[number][Cause.JOIN] += int(np.count_nonzero(over))
@@ -203,8 +203,8 @@ class Losses:
 def _is_told(plan: Plan, number: int) -> bool:
     """True if the columns tell what an edge loses.
 
-    Not so where an event's graph has to be at hand, and in partitions where the places of events outside count, which
-    are not known: among others of one time, and where windows count events.
+    Not so where an event's graph has to be at hand, and where windows count events but in one order of all: the places
+    of events of other partitions are not known. With USING an event may be in several partitions.
     """
     edge, program = plan.edges[number], plan.program
     conditions = (program.conditions[point.condition] for point in plan.positions[edge.target].arriving)
@@ -212,6 +212,16 @@ def _is_told(plan: Plan, number: int) -> bool:
         return False
     if program.partition and (program.window.in_events or program.using != NONE):
         return False
-    if program.partition and edge.operator is Contiguity.STRICT and plan.whole_slots:
-        return False
     return program.window.hop is None and not (program.window.in_events and plan.whole_slots)
+
+
+def _ranges(table: StepTable, partitions: Ids, times: Ids) -> tuple[Ids, Ids]:
+    """The ranges of the rows with these partitions and times in a table that is sorted by them."""
+    known, distinct_times = np.unique(table.partitions), np.unique(table.times)
+    codes = np.searchsorted(known, table.partitions) * len(distinct_times) + np.searchsorted(
+        distinct_times, table.times
+    )
+    which, when = (np.searchsorted(column, asked) for column, asked in ((known, partitions), (distinct_times, times)))
+    there = (np.append(known, NONE)[which] == partitions) & (np.append(distinct_times, NONE)[when] == times)
+    asked = np.where(there, which * len(distinct_times) + when, NONE)
+    return np.searchsorted(codes, asked), np.searchsorted(codes, asked, "right")

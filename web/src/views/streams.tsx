@@ -2,8 +2,8 @@ import type { Stream } from "../api/answers";
 import { ask } from "../api/client";
 import { attempt } from "../model/notices";
 import { rateText } from "../model/rates";
-import { select, selection } from "../model/selection";
 import { counter, refresh, streams } from "../model/service";
+import { Line } from "../parts/line";
 
 /** All streams: how fast events come, and what is wrong with them. */
 export function Streams() {
@@ -12,33 +12,22 @@ export function Streams() {
       <h2 id="streams-title">Streams</h2>
       {streams.value.length === 0 && <p class="faint">No stream is declared.</p>}
       <ul class="list">
-        {streams.value.map((stream) => <Line key={stream.name} stream={stream} />)}
+        {streams.value.map((stream) => <StreamLine key={stream.name} stream={stream} />)}
       </ul>
       <Declare />
     </section>
   );
 }
 
-function Line({ stream }: { stream: Stream }) {
-  const chosen = selection.value.kind === "stream" && selection.value.name === stream.name;
+function StreamLine({ stream }: { stream: Stream }) {
   const faults = (stream.late ?? 0) + (stream.malformed ?? 0);
+  const end = stream.derived ? "derived" : rateText(counter("stream", stream.name).rate);
   return (
-    <li>
-      <button
-        type="button"
-        class="item"
-        aria-current={chosen ? "page" : undefined}
-        onClick={() => select({ kind: "stream", name: stream.name })}
-      >
-        <span class="item-name">{stream.name}</span>
-        <span class="item-rate">{stream.derived ? "derived" : rateText(counter("stream", stream.name).rate)}</span>
-        <span class="item-more">
-          {stream.derived ? stream.iri : `${(stream.events ?? 0).toLocaleString("en")} events`}
-          {faults > 0 && <span class="bad"> · {faults.toLocaleString("en")} late or malformed</span>}
-          {stream.idle && " · idle"}
-        </span>
-      </button>
-    </li>
+    <Line to={{ kind: "stream", name: stream.name }} name={stream.name} end={end}>
+      {stream.derived ? stream.iri : `${(stream.events ?? 0).toLocaleString("en")} events`}
+      {faults > 0 && <span class="bad"> · {faults.toLocaleString("en")} late or malformed</span>}
+      {stream.idle && " · idle"}
+    </Line>
   );
 }
 

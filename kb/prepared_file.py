@@ -99,7 +99,8 @@ class PreparedFile:
             return False
 
     def _header(self, file: IO[bytes]) -> bytes:
-        magic, version, length = HEAD.unpack(file.read(HEAD.size))
+        magic, version, stated = HEAD.unpack(file.read(HEAD.size))
+        length = min(stated, os.fstat(file.fileno()).st_size)  # of a damaged file, any number
         if magic != MAGIC:
             raise ValueError("not a prepared knowledge base")
         if version != VERSION:

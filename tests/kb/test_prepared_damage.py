@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import spaseq
 from kb.errors import KnowledgeBaseError
 from kb.prepared import Prepared
 from kb.prepared_build import build
+from kb.prepared_file import PreparedFile
 from kb.source import Source
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
@@ -201,3 +203,17 @@ def test_a_file_of_the_last_format_is_refused_with_the_command_that_rebuilds_it(
     with pytest.raises(KnowledgeBaseError, match="version 1 of the format, and 2 is read") as caught:
         Prepared.opened(Source(str(path)), DB, Dictionary())
     assert caught.value.hint == f"rebuild it with: spaseq kb build FILE… -o {path}{options}"
+
+
+def test_a_damaged_length_takes_no_memory(tmp_path: Path) -> None:
+    path = built(tmp_path, knowledge())
+    whole = bytearray(path.read_bytes())
+    whole[12:16] = (1 << 31).to_bytes(4, "little")
+    path.write_bytes(whole)
+    tracemalloc.start()
+    try:
+        with pytest.raises(KnowledgeBaseError, match="its header is damaged"):
+            PreparedFile(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()

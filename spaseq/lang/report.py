@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import accumulate
@@ -29,7 +29,7 @@ class Report:
     def add(self, code: Code, span: Span, message: str, hint: str = "") -> None:
         """Adds a problem: its code says whether it is an error, which makes the query unusable, or a warning."""
         if code.severity == "error":
-            self._error_offsets.append(span.start)
+            insort(self._error_offsets, span.start)
         self._problems.add(self._problem(code, span, message, hint))
 
     @property
@@ -39,7 +39,8 @@ class Report:
 
     def error_within(self, span: Span) -> bool:
         """True if an error starts inside the span or at its end."""
-        return any(span.start <= offset <= span.end for offset in self._error_offsets)
+        place = bisect_left(self._error_offsets, span.start)
+        return place < len(self._error_offsets) and self._error_offsets[place] <= span.end
 
     def problems(self) -> tuple[Problem, ...]:
         """All problems in order of position; at one position errors come first."""

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
 
+from automata.plan.expression import Span
 from spaseq.errors import InputError, QueryError, SPAseqError, render_problems
+from spaseq.lang.codes import Code
 from spaseq.lang.parse import check, parse
 from spaseq.lang.query_files import read_query
+from spaseq.lang.report import Report
 from tests.lang.texts import query_of, text_of
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "errors"
@@ -176,3 +180,38 @@ def test_a_long_name_is_cut_in_message_and_echo() -> None:
     text = text_of(f"A ; {'Z' * 100_000}")
     _, problems = check(text)
     assert len(render_problems(problems, text, "q")) < 2_000
+
+
+class Counted(int):
+    """A place in a text; its comparisons are counted."""
+
+    comparisons = 0
+
+    def _counted(self) -> int:
+        Counted.comparisons += 1
+        return int(self)
+
+    def __lt__(self, other: int) -> bool:
+        return self._counted() < int(other)
+
+    def __le__(self, other: int) -> bool:
+        return self._counted() <= int(other)
+
+    def __gt__(self, other: int) -> bool:
+        return self._counted() > int(other)
+
+    def __ge__(self, other: int) -> bool:
+        return self._counted() >= int(other)
+
+
+def test_the_errors_of_a_span_are_found_without_a_look_at_all_of_them() -> None:
+    draw, report = random.Random(8), Report("x" * 4_000)
+    errors = draw.sample(range(4_000), 500)
+    for place in errors:
+        report.add(Code.WITHOUT_EVENT, Span(Counted(place), place + 1), "an error")
+    for _ in range(300):
+        start = draw.randrange(4_000)
+        span = Span(start, start + draw.choice([0, 1, 5, 100]))
+        Counted.comparisons = 0
+        assert report.error_within(span) == any(span.start <= place <= span.end for place in errors)
+        assert Counted.comparisons < 20

@@ -16,7 +16,7 @@ import pyoxigraph as ox
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, LongPiece, parse_fault
 from sparql_gpm.reading.document_terms import quads_of, token_of
 from sparql_gpm.reading.raw_text import RawText
-from sparql_gpm.reading.trig import Context, declares, label_of, parsed_unit
+from sparql_gpm.reading.trig_context import Context, declares, label_of, parsed_unit
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 
 _IRI = rb'<[^<>"\s\\]+>'

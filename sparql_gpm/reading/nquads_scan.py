@@ -80,8 +80,8 @@ class Scanner:
     """
 
     def __init__(self, time_predicates: Sequence[bytes], wanted: Sequence[bytes] | None) -> None:
-        self._predicates, self._ends = _joined(time_predicates)
-        self._wanted, self._wanted_ends = _joined(wanted or ())
+        self._predicates, self._ends = joined(time_predicates)
+        self._wanted, self._wanted_ends = joined(wanted or ())
         if wanted is None:
             self._wanted_ends = self._wanted_ends[:0]
 
@@ -101,6 +101,6 @@ class Scanner:
         return Scanned(text, data, tokens[: tokens[0, NEXT]], out.rows[:, :rows], out.groups[: groups + 1])
 
 
-def _joined(tokens: Sequence[bytes]) -> tuple[Bytes, Ids]:
+def joined(tokens: Sequence[bytes]) -> tuple[Bytes, Ids]:
     """The tokens one after the other; 0, and the end of each."""
     return as_bytes(b"".join(tokens)), np.cumsum([0, *map(len, tokens)], dtype=np.int64)

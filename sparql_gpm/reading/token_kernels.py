@@ -18,28 +18,30 @@ PLUS, MINUS, ZERO, NINE = 43, 45, 48, 57
 _SCHEME, _HOST, _PATH = 1, 2, 4
 
 
-def _character_classes() -> Bytes:
-    """Bits by byte: may stand in the scheme, the host, the path of an IRI (RFC 3986), without percent signs."""
+def character_classes(*of_bits: tuple[int, str]) -> Bytes:
+    """Bits by byte: the classes that a character belongs to."""
     classes = np.zeros(256, dtype=np.uint8)
-    letters_and_digits = string.ascii_letters + string.digits
-    for bit, characters in (
-        (_SCHEME, letters_and_digits + "+.-"),
-        (_HOST, letters_and_digits + "._~-"),
-        (_PATH, letters_and_digits + "._~-" + "!$&'()*+,;=" + ":@/"),
-    ):
+    for bit, characters in of_bits:
         classes[list(characters.encode())] |= bit
     return classes
 
 
-def _constant(text: str) -> Bytes:
+def constant(text: str) -> Bytes:
+    """An ASCII text for kernels."""
     return np.frombuffer(text.encode() + bytes(WORD), dtype=np.uint8).copy()
 
 
-_CLASSES = _character_classes()
-_XSD, _RDF = _constant(XSD), _constant(RDF)
+_LETTERS_AND_DIGITS = string.ascii_letters + string.digits
+_CLASSES = character_classes(
+    (_SCHEME, _LETTERS_AND_DIGITS + "+.-"),
+    (_HOST, _LETTERS_AND_DIGITS + "._~-"),
+    (_PATH, _LETTERS_AND_DIGITS + "._~-" + "!$&'()*+,;=" + ":@/"),
+)
+"""What may stand in the scheme, the host, the path of an IRI (RFC 3986), without percent signs."""
+_XSD, _RDF = constant(XSD), constant(RDF)
 _XSD_LENGTH = len(XSD)
-_STRING, _INTEGER, _DECIMAL, _DOUBLE = (_constant(name) for name in ("string", "integer", "decimal", "double"))
-_DATE_TIME, _DATE, _BOOLEAN = (_constant(name) for name in ("dateTime", "date", "boolean"))
+_STRING, _INTEGER, _DECIMAL, _DOUBLE = (constant(name) for name in ("string", "integer", "decimal", "double"))
+_DATE_TIME, _DATE, _BOOLEAN = (constant(name) for name in ("dateTime", "date", "boolean"))
 
 NO_TIME = -(2**63)
 """In place of a time that is not recognised; no event has it."""

@@ -1,199 +1,208 @@
-"""Events of TriG, many units at a time: written as N-Quads, whose kernels read them.
+"""Events of TriG, block by block: the usual units by kernels, as lines of N-Quads; the others by the unit reader.
 
-A unit that is malformed, a directive or empty is read by itself, and so are the units of every group of lines that is
-not one complete, usual event: events and reports do not depend on the reader.
+A block is written out as N-Quads, a line for each triple, which are read as those of a document of N-Quads are. An odd
+unit stands there as one odd line. Groups of lines that do not become columns are read unit by unit, so that events and
+reports do not depend on the reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
-from sparql_gpm.columns import Ids, as_ids
-from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.reading import nquads_kernel as kernel
-from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
-from sparql_gpm.reading.nquads_columns import ColumnReader
-from sparql_gpm.reading.options import ReadOptions
-from sparql_gpm.reading.trig_nquads import TEXT_BYTES_MAX, as_nquads
-from sparql_gpm.reading.trig_units import DIRECTIVE, Run, Unit, start_of
+from arrays.words import Bytes
+from sparql_gpm.columns import Ids
+from sparql_gpm.interning.term_table import as_bytes
+from sparql_gpm.reading import trig_kernel as kernel
+from sparql_gpm.reading.blocks import BLOCK_BYTES
+from sparql_gpm.reading.event_builder import LocatedBatch
+from sparql_gpm.reading.nquads_columns import ColumnReader, LineReader
+from sparql_gpm.reading.nquads_scan import joined
+from sparql_gpm.reading.trig_context import Context, declares, parsed_unit
+from sparql_gpm.reading.trig_term_kernels import FULL, ODD, POSITION, Source
+from sparql_gpm.reading.trig_units import Unit, column_at, first_end, line_ends
 
-UNITS_MIN = 16
-"""Fewer units together are read one by one."""
-FAULTS_MAX = 16
-"""After so many units of a run that cannot be parsed with others the rest of it is read one by one."""
-_NEWLINE = 10
-_LABELS = frozenset((b"\n<", b"\n:", b"\n_"))
-"""Between most units, and the first byte of the next: neither space nor a comment begins with it."""
-_INITIALS = b"@pPbBvV"
-"""Of directives."""
+WRITTEN_BYTES = 4 << 20
+"""N-Quads that are written before they are read."""
+UNITS_MAX = 1 << 15
+"""Units in them."""
+_ODD_LINE = b"#\n"
+"""In the place of an odd unit: no line of the usual form."""
+_ODD_MIN = 64
+"""So many odd units may be the beginning of a usual document."""
+_ODD_PART = 8
+"""Kernels do not pay where more than one unit in so many is odd."""
 
 
 class UnitReader(Protocol):
-    """The reader of single units, with the same builder."""
+    """The reader of other units, with the same builder."""
 
-    def take_units(self, units: Iterator[Unit]) -> Iterator[LocatedBatch]:
-        """Read units."""
-
-    def header(self, text: bytes) -> bytes:
-        """The declarations in force that a text may use, one a line."""
+    def take(self, unit: Unit) -> None:
+        """Read the next unit."""
 
     def flush(self) -> Iterator[LocatedBatch]:
-        """Yield the complete events, if any."""
-
-
-@dataclass(frozen=True)
-class _Units:
-    """Consecutive units of a text without carriage returns, and where they are.
-
-    run             the text
-    begins, ends    the places of each in it
-    """
-
-    run: Run
-    begins: list[int]
-    ends: list[int]
-
-    @classmethod
-    def of(cls, run: Run) -> _Units:
-        text = run.text
-        begins = [
-            start + 1 if text[start : start + 2] in _LABELS else start_of(text, start, end)
-            for start, end in pairwise((0, *run.ends))
-        ]
-        known = [(begin, end) for begin, end in zip(begins, run.ends, strict=True) if begin < end]
-        return cls(run, [begin for begin, _ in known], [end for _, end in known])
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    def part(self, first: int, stop: int) -> _Units:
-        """The units from one to another."""
-        return _Units(self.run, self.begins[first:stop], self.ends[first:stop])
+        """Yield the complete events, if any, and use no id that is stale afterwards."""
 
     @property
-    def texts(self) -> list[bytes]:
-        """The text of each."""
-        text = self.run.text
-        return [text[begin:end] for begin, end in zip(self.begins, self.ends, strict=True)]
-
-    @cached_property
-    def lines(self) -> Ids:
-        """int64: the line on which each begins."""
-        newlines = np.flatnonzero(np.frombuffer(self.run.text, dtype=np.uint8) == _NEWLINE)
-        return as_ids(np.searchsorted(newlines, self.begins)) + self.run.line
-
-    def units(self) -> Iterator[Unit]:
-        """Each with its place."""
-        for text, line, begin in zip(self.texts, self.lines.tolist(), self.begins, strict=True):
-            start = self.run.text.rfind(b"\n", 0, begin) + 1
-            column = len(self.run.text[start:begin].decode(errors="replace")) + 1
-            yield Unit(text, line, column if start else self.run.column + column - 1)
+    def full(self) -> bool:
+        """True if there are enough complete events for a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """Units written as N-Quads; `starts`: the number of lines before each of them and behind the last."""
+    """Units of a text that have been written as N-Quads.
 
-    units: _Units
-    starts: Ids
+    column      of its line in which the text begins
+    units       as in `kernel.Output`; FIRST counts from the beginning of the document
+    stop        the number of lines of N-Quads up to their end
+    """
+
+    text: bytes
+    column: int
+    units: Ids
+    stop: int
+
+    def unit(self, number: int) -> Unit:
+        """One of the units."""
+        begin, end, line, _ = self.units[number].tolist()
+        return Unit(self.text[begin:end], line, column_at(self.text, begin, self.column))
 
 
 class TriGColumns:
-    """Reads the runs of one document in turn."""
+    """Reads the blocks of one document after the other.
 
-    def __init__(self, dictionary: Dictionary, builder: EventBuilder, options: ReadOptions, plain: UnitReader) -> None:
-        self._plain = plain
-        predicates = frozenset(f"<{iri}>".encode() for iri in options.time_predicates)
-        self._columns = ColumnReader(dictionary, builder, predicates, options.time_rule, options.predicates, self)
-        self._written: list[_Written] = []
-        self._read = 0
+    rest    the text behind the last unit, of a unit that has not ended yet
+    behind  the byte before it
+    column  in which it begins
+    """
 
-    def take_run(self, run: Run) -> Iterator[LocatedBatch]:
-        """Read the units of a run; lines of the last event may be left."""
-        if b"\r" in run.text or len(run.text) > TEXT_BYTES_MAX:
-            yield from self.take_left()
-            yield from self._plain.take_units(iter(run))
-            return
-        units, first = _Units.of(run), 0
-        for directive in (*_directives(units), len(units)):
-            yield from self._take(units.part(first, directive))
-            first = min(directive + 1, len(units))
-            yield from self._alone(units.part(directive, first))
+    def __init__(
+        self, columns: Callable[[LineReader], ColumnReader], time_predicates: frozenset[bytes], units: UnitReader
+    ) -> None:
+        self._columns, self._units = columns(self), units
+        self._predicates = joined(sorted(time_predicates))
+        self._text = np.empty(WRITTEN_BYTES + len(_ODD_LINE) * UNITS_MAX, dtype=np.uint8)
+        self._places = np.empty((UNITS_MAX, 4), dtype=np.int64)
+        self._at = np.zeros(3, dtype=np.int64)
+        self._terms = np.empty(3 * kernel.TERM_BYTES_MAX, dtype=np.uint8)
+        self.start()
 
-    def take_left(self) -> Iterator[LocatedBatch]:
-        """Read the lines that are left."""
-        left, self._columns.left = self._columns.left, b""
-        if left:
-            yield from self.take(left.removesuffix(b"\n").split(b"\n"), self._read)
-            self._read += left.count(b"\n")
-        self._written.clear()
+    def start(self) -> None:
+        """Begin a document."""
+        self._declare(Context())
+        self._kept: deque[_Written] = deque()
+        self._taken = self._odd = self._all = 0
+        self._state = np.zeros(5, dtype=np.int64)
+        self._state[kernel.LINE] = 1
+        self._unclosed = -1
+        self.behind, self.rest, self.column = b"\n", b"", 1
 
-    def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
-        """Read the units of lines, the first of which has the number `before` + 1."""
-        for written in self._written:
-            first, stop = np.searchsorted(written.starts, (before, before + len(lines))).tolist()
-            if first < min(stop, len(written.units)):
-                yield from self._plain.take_units(written.units.part(first, stop).units())
+    @property
+    def inside(self) -> bool:
+        """True if the unit before the rest lacks its closing brace."""
+        return self._unclosed == self._all + int(self._state[kernel.UNITS])
 
-    def places(self, numbers: Ids) -> Ids:
-        """The lines of the document on which the units of lines begin."""
-        starts = np.concatenate([written.starts[:-1] for written in self._written])
-        lines = np.concatenate([written.units.lines for written in self._written])
-        return as_ids(lines[np.searchsorted(starts, numbers - 1, side="right") - 1])
+    @property
+    def line(self) -> int:
+        """The line on which the rest begins."""
+        return int(self._state[kernel.LINE])
+
+    @property
+    def pays(self) -> bool:
+        """False if most of the document is odd, or a unit is long."""
+        return len(self.rest) <= BLOCK_BYTES and self._odd <= max(_ODD_MIN, self._all // _ODD_PART)
+
+    def read(self, block: bytes) -> Iterator[LocatedBatch]:
+        """Read whole lines behind the rest, but not the last event."""
+        text, state = self.behind + self.rest + block, self._state
+        data, column = as_bytes(text), self.column - 1
+        state[POSITION] = 1
+        while True:
+            output = kernel.Output(self._text[:WRITTEN_BYTES], self._places, state, self._at, self._terms)
+            ended = kernel.unfold(self._source(data, len(text)), output)
+            if ended == ODD and self._enter_odd(text):
+                continue
+            yield from self._read_written(text, column)
+            if ended != FULL:
+                break
+        begin = int(state[POSITION])
+        self.behind, self.rest = text[begin - 1 : begin], text[begin:]
+        self.column = column_at(text, begin, column)
+
+    def end(self) -> Iterator[LocatedBatch]:
+        """Read what is left of the lines that have been written, so that another reader can go on with the rest."""
+        lines = self._columns.left.count(b"\n")
+        self._columns.left = b""
+        yield from self.take([b""] * lines, self._taken)
+
+    def take(self, lines: Sequence[bytes], before: int) -> Iterator[LocatedBatch]:
+        """Read the units that so many lines have been written for; the first has the number `before` + 1."""
+        for written in self._kept:
+            begin, end = np.searchsorted(written.units[:, kernel.FIRST], (before, before + len(lines))).tolist()
+            for number in range(begin, end):
+                self._units.take(written.unit(number))
+                if self._units.full:
+                    yield from self.flush()
 
     def flush(self) -> Iterator[LocatedBatch]:
-        """Yield the complete events, if any."""
-        yield from self._plain.flush()
+        """Yield the complete events, if any; meanwhile the dictionary may release terms."""
+        yield from self._units.flush()
 
-    def _take(self, units: _Units) -> Iterator[LocatedBatch]:
-        """Read units none of which is a directive."""
-        faults = 0
-        while len(units) >= UNITS_MIN and faults < FAULTS_MAX:
-            header = self._plain.header(units.run.text[units.begins[0] : units.ends[-1]])
-            some, lines = units, as_nquads(header, units.texts)
-            while isinstance(lines, int):
-                faults += 1
-                some = some.part(0, lines)
-                lines = as_nquads(header, some.texts) if faults < FAULTS_MAX and lines else []
-            yield from self._take_written(some.part(0, len(lines)), lines)
-            fault = min(len(lines) + 1, len(units))
-            yield from self._alone(units.part(len(lines), fault))
-            units = units.part(fault, len(units))
-        yield from self._alone(units)
+    def places(self, numbers: Ids) -> Ids:
+        """The lines of the document on which the units of lines of N-Quads begin."""
+        units = np.concatenate([written.units for written in self._kept])
+        of_lines = np.searchsorted(units[:, kernel.FIRST], numbers - 1, side="right") - 1
+        begin_on: Ids = units[of_lines, kernel.BEGINS_ON]
+        return begin_on
 
-    def _take_written(self, units: _Units, lines: list[bytes]) -> Iterator[LocatedBatch]:
-        """Read units by their lines; those without a line by themselves."""
-        first = 0
-        for empty in (*(number for number, text in enumerate(lines) if not text), len(lines)):
-            yield from self._scan(units.part(first, empty), lines[first:empty])
-            first = min(empty + 1, len(lines))
-            yield from self._alone(units.part(empty, first))
+    def _read_written(self, text: bytes, column: int) -> Iterator[LocatedBatch]:
+        """Read the lines written so far, but not those of the last event."""
+        state = self._state
+        units, written = int(state[kernel.UNITS]), int(state[kernel.WRITTEN])
+        state[kernel.UNITS] = state[kernel.WRITTEN] = 0
+        if not units:
+            return
+        self._all += units
+        self._kept.append(_Written(text, column, self._places[:units].copy(), int(state[kernel.LINES])))
+        scanned = self._columns.scanner.scan(self._text[:written].tobytes())
+        self._taken = yield from self._columns.take(scanned, self._taken)
+        while self._kept and self._kept[0].stop <= self._taken:
+            self._kept.popleft()
 
-    def _scan(self, units: _Units, lines: list[bytes]) -> Iterator[LocatedBatch]:
-        starts = np.cumsum([0, *(text.count(b"\n") for text in lines)], dtype=np.int64)
-        if len(units) >= UNITS_MIN:
-            scanned = self._columns.scanner.scan(b"".join(lines))
-            if np.isin(scanned.groups[:-1, kernel.LINE], starts).all():
-                self._written.append(_Written(units, starts + self._read + self._columns.left.count(b"\n")))
-                self._read = yield from self._columns.take(scanned, self._read)
-                self._written = [each for each in self._written if each.starts[-1] > self._read]
-                return
-        yield from self._alone(units)
+    def _enter_odd(self, text: bytes) -> bool:
+        """Write a line for the odd unit that the state has come to; False if the text does not have its end."""
+        state = self._state
+        begin, line, written, unit, lines = state.tolist()
+        end = first_end(text, begin, self.inside)
+        if end is None:
+            return False
+        self._text[written : written + len(_ODD_LINE)] = np.frombuffer(_ODD_LINE, dtype=np.uint8)
+        self._places[unit] = begin, end, line, lines
+        content = text[begin:end]
+        if declares(content):
+            self._declare_in(content)
+        else:
+            self._odd += 1
+        if content.endswith(b"\n"):
+            self._unclosed = self._all + unit + 1
+        state[:] = end, line + line_ends(content), written + len(_ODD_LINE), unit + 1, lines + 1
+        return True
 
-    def _alone(self, units: _Units) -> Iterator[LocatedBatch]:
-        """Read units one by one."""
-        if len(units):
-            yield from self.take_left()
-            yield from self._plain.take_units(units.units())
+    def _declare_in(self, directive: bytes) -> None:
+        """Bring a directive into force for the units behind it; the unit reader reads it again, and reports faults."""
+        try:
+            parsed_unit(self._context, directive)
+        except SyntaxError:
+            return
+        self._declare(self._context)
 
+    def _declare(self, context: Context) -> None:
+        self._context = context
+        self._names, self._spaces = joined(list(context.prefixes)), joined(list(context.prefixes.values()))
 
-def _directives(units: _Units) -> list[int]:
-    """The places of the directives."""
-    text = units.run.text
-    return [n for n, at in enumerate(units.begins) if text[at] in _INITIALS and DIRECTIVE.match(text, at)]
+    def _source(self, data: Bytes, size: int) -> Source:
+        return Source(data, size, *self._names, *self._spaces, *self._predicates, self._context.has_base)

@@ -8,7 +8,7 @@ is scanned once, whatever the length of a unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sparql_gpm.reading.blocks import Blocks, LongPiece
@@ -16,21 +16,20 @@ from sparql_gpm.reading.raw_text import RawText
 
 _MARK = re.compile(
     rb'''
-    (?: [^"'<\#\\{}.|]++
-      | """ (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ """
-      | \'\'\' (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ \'\'\'
-      | (?!""") " (?: [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ " )?+
-      | (?!\'\'\') ' (?: [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ ' )?+
-      | < (?: [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ > )?+
-      | \#[^\r\n]*+
-      | \\. | \{\| | \|\} | [|\\]
-      | \.(?! [\s\#@<"'\[(] | \Z | (?<=\s\.)[A-Za-z_:] )
-    )*+
-    ( """ | \'\'\' | [{}.] | \Z )
+      """ (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ """
+    | \'\'\' (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ \'\'\'
+    | """ | \'\'\'
+    | " [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ "
+    | ' [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ '
+    | < [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ >
+    | \#[^\r\n]*+
+    | \\.
+    | \{\|? | \|\} | \}
+    | \.(?: (?=[\s\#@<"'\[(]|\Z) | (?<=\s\.)(?=[A-Za-z_:]) )
     ''',
     re.VERBOSE | re.DOTALL,
 )
-"""The next mark, behind tokens that do not matter; it is found from every place, so that no byte is looked at again."""
+"""Tokens that matter; every alternative begins with a literal, so that `re` finds the next one fast."""
 _STRING_END = {
     b'"""': re.compile(rb'(?:[^"\\]++|\\.|"{1,2}(?!"))*+"""', re.DOTALL),
     b"'''": re.compile(rb"(?:[^'\\]++|\\.|'{1,2}(?!'))*+'''", re.DOTALL),
@@ -42,8 +41,6 @@ _BEGINNING = re.compile(
 )
 """A line that begins a directive or a graph block."""
 _NOTHING = re.compile(rb"(?:\s++|#[^\r\n]*+)*+")
-DIRECTIVE = re.compile(rb"@?(?:prefix|base|version)\b", re.IGNORECASE)
-"""The beginning of a unit that is a directive."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _SPACE_MAX = 64 << 10
 """Space inside a line that is too long, above which it counts as part of a unit that may have ended before it."""
@@ -68,60 +65,40 @@ class LongUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Consecutive units of a document.
+class Begun:
+    """The rest of a document.
 
-    text            of all of them, with what stands before each
-    ends            the end of each
-    line, column    the place at which the text begins
+    line, column    where it begins
+    behind          the byte before it
+    inside          the unit before it lacks its closing brace
     """
 
-    text: bytes
-    ends: list[int]
-    line: int
-    column: int
-
-    def __iter__(self) -> Iterator[Unit]:
-        start, line, column = 0, self.line, self.column
-        for end in self.ends:
-            begin = start_of(self.text, start, end)
-            line, column = _after(self.text[start:begin], line, column)
-            if text := self.text[begin:end]:
-                yield Unit(text, line, column)
-                line, column = _after(text, line, column)
-            start = end
-
-
-def start_of(text: bytes, start: int, end: int) -> int:
-    """The place behind space and comments."""
-    nothing = _NOTHING.match(text, start, end)
-    return nothing.end() if nothing else start
+    rest: Iterable[bytes | LongPiece]
+    line: int = 1
+    column: int = 1
+    behind: bytes = b"\n"
+    inside: bool = False
 
 
 class Units:
-    """The units of a document, in order. `line` is the line that the last unit of the last run ends on."""
+    """The units of a document, in order, or those that are left where others have read its beginning.
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
-        self._ends = _Ends()
+    line    the line that the last unit ends on
+    """
+
+    def __init__(self, blocks: Blocks, begun: Begun | None = None) -> None:
+        begun = begun or Begun(blocks)
+        self._blocks, self._rest = blocks, begun.rest
+        self._ends = _Ends(begun.inside, begun.behind)
         self._waiting: list[bytes] = []
         self._length = 0
         self._skipped: LongUnit | None = None
-        self.line = 1
-        self._column = 1
+        self.line, self._column = begun.line, begun.column
         self._last = self._space = b""
 
     def __iter__(self) -> Iterator[Unit | LongUnit | None]:
         """Each unit; None after each block, where the stream may pause."""
-        for each in self.runs():
-            if isinstance(each, Run):
-                yield from each
-            else:
-                yield each
-
-    def runs(self) -> Iterator[Run | Unit | LongUnit | None]:
-        """The units that end in a block together, apart from those that may be too long; None after each block."""
-        for block in self._blocks:
+        for block in self._rest:
             if isinstance(block, LongPiece):
                 yield from self._long(block)
                 continue
@@ -130,25 +107,13 @@ class Units:
                 self._add(block[:start])
                 yield from self._taken()
                 self._ends, block, start = _Ends(), block[start:], 0
-            ends = list(self._ends.of(block))
-            if ends and self._skipped is None and self._length + len(block) <= self._blocks.line_bytes_max:
-                yield self._run(block, ends)
-            else:
-                for end in ends:
-                    self._add(block[start:end])
-                    yield from self._taken()
-                    start = end
-            self._add(block[ends[-1] if ends else 0 :])
+            for end in self._ends.of(block):
+                self._add(block[start:end])
+                yield from self._taken()
+                start = end
+            self._add(block[start:])
             yield None
         yield from self._taken()
-
-    def _run(self, block: bytes, ends: list[int]) -> Run:
-        """The units that end in a block, of which some of the first waits."""
-        text = b"".join((*self._waiting, block[: ends[-1]]))
-        run = Run(text, [self._length + end for end in ends], self.line, self._column)
-        self._waiting, self._length = [], 0
-        self._advance(text)
-        return run
 
     @property
     def is_between(self) -> bool:
@@ -210,25 +175,14 @@ class Units:
 
     def _after_nothing(self, text: bytes) -> bytes:
         """The text without space and comments at its beginning."""
-        begin = start_of(text, 0, len(text))
+        nothing = _NOTHING.match(text)
+        begin = nothing.end() if nothing else 0
         self._advance(text[:begin])
         return text[begin:]
 
     def _advance(self, text: bytes) -> None:
-        self.line, self._column = _after(text, self.line, self._column)
-
-
-def _after(text: bytes, line: int, column: int) -> tuple[int, int]:
-    """The place behind a text that begins at a place."""
-    last = text
-    if b"\r" in text:
-        lines = _LINE_END.split(text)
-        line += len(lines) - 1
-        column, last = (1 if len(lines) > 1 else column), lines[-1]
-    elif newlines := text.count(b"\n"):
-        line += newlines
-        column, last = 1, text[text.rfind(b"\n") + 1 :]
-    return line, column + len(last.decode(errors="replace"))
+        self.line += line_ends(text)
+        self._column = column_at(text, len(text), self._column)
 
 
 class _Ends:
@@ -238,8 +192,8 @@ class _Ends:
     lacks its end.
     """
 
-    def __init__(self) -> None:
-        self._inside = False
+    def __init__(self, inside: bool = False, behind: bytes = b"\n") -> None:
+        self._inside, self._behind = inside, behind
         self.quote = b""
 
     def after(self, last: bytes) -> bool:
@@ -250,29 +204,53 @@ class _Ends:
 
     def of(self, block: bytes) -> Iterator[int]:
         """The ends in the next block; blocks end with a line, so that only long strings reach over their ends."""
-        at, begin = 0, -1
+        at = 0
         if self.quote:
             closed = _STRING_END[self.quote].match(block)
             if closed is None:
                 return
             at, self.quote = closed.end(), b""
-        text = b"\n" + block
-        for mark in _MARK.finditer(text, at + 1):
-            match mark[1]:
+        text, self._behind = self._behind + block, b"\n"
+        for end in self.after_place(text, at + 1, 0):
+            yield end - 1
+
+    def after_place(self, text: bytes, at: int, begin: int) -> Iterator[int]:
+        """The ends in the text behind a place outside strings; the last one before it may be at `begin`."""
+        for mark in _MARK.finditer(text, at):
+            match mark[0]:
                 case b"{":
-                    line_start = text.rfind(b"\n", 0, mark.end())
+                    line_start = text.rfind(b"\n", 0, mark.start()) + 1
                     if self._inside and line_start > begin:
                         yield line_start
                         begin = line_start
                     self._inside = True
                 case b"}":
                     self._inside = False
-                    begin = mark.end() - 1
+                    begin = mark.end()
                     yield begin
                 case b".":
                     if not self._inside:
-                        begin = mark.end() - 1
+                        begin = mark.end()
                         yield begin
                 case b'"""' | b"'''":
-                    self.quote = mark[1]
+                    self.quote = mark[0]
                     return
+
+
+def first_end(text: bytes, begin: int, inside: bool) -> int | None:
+    """The end of the unit that begins at a place; None if the text does not have it.
+
+    inside  the unit before lacks its closing brace
+    """
+    return next(_Ends(inside).after_place(text, begin, begin), None)
+
+
+def line_ends(text: bytes) -> int:
+    """The number of line ends in a text."""
+    return len(_LINE_END.findall(text)) if b"\r" in text else text.count(b"\n")
+
+
+def column_at(text: bytes, place: int, column: int) -> int:
+    """The column of a place in a text that begins in a column, both in code points from 1."""
+    start = max(text.rfind(b"\n", 0, place), text.rfind(b"\r", 0, place)) + 1
+    return (1 if start else column) + len(text[start:place].decode(errors="replace"))

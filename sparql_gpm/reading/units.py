@@ -22,7 +22,7 @@ from sparql_gpm.reading.json_depth import check_depth
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.reading.strict import parse, parser_of
-from sparql_gpm.reading.trig import Context
+from sparql_gpm.reading.trig_context import Context
 
 MESSAGE = re.compile(
     rb"^[ \t]*(?:\#[ \t]*@message\b[^\n]*|@message[ \t]*\.[ \t]*\r?|MESSAGE[ \t]*\r?)$", re.MULTILINE | re.VERBOSE

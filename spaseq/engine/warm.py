@@ -8,8 +8,10 @@ that read Jelly, which Spark does not read, and those of queries OVER MATCHES th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 
-from sparql_gpm.rdf_io import PROV_TIME
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import PROV_TIME, ReadOptions, read_events
 from sparql_gpm.terms import IRI, XSD
 from spaseq.algebra.build import build
 from spaseq.engine import staged
@@ -62,6 +64,16 @@ def compile_kernels(only: str | None = None) -> None:
             shard.process(list(_blocks(job, number)))
             state = shard.snapshot()
         shards.close()
+    if only is None:
+        _read_trig()
+
+
+def _read_trig() -> None:
+    """Read TriG by its kernels."""
+    text = "\n".join(f"<urn:e{number}> {{ <urn:s> <urn:p> {number} }}" for number in range(_EVENTS))
+    options = ReadOptions(arrival_time=lambda: 0, compiled=True)
+    for batch in read_events(BytesIO(text.encode()), "trig", Dictionary(), options, print):
+        assert len(batch)
 
 
 def _blocks(job: staged.StagedJob, number: int) -> Iterator[ShuffleBlock]:

@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, Blocks, ByteStream, LongPiece
 from sparql_gpm.reading.strict import parse, parser_of
-from sparql_gpm.reading.trig import declares
+from sparql_gpm.reading.trig_context import declares
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 from spaseq.inputs.texts import InputText
 

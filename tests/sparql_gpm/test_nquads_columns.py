@@ -25,7 +25,7 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.numeric import float64
 from sparql_gpm.rdf_io import PROV_TIME, EventReader, ReadOptions, read_events
-from sparql_gpm.reading import blocks, lines, nquads_columns, trig, trig_columns
+from sparql_gpm.reading import blocks, lines, nquads_columns, trig
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.reading.predicate_filter import PredicateFilter
 from sparql_gpm.terms import XSD, BlankNode, Literal
@@ -67,7 +67,6 @@ def kernels(on: bool, block_bytes: int = 1 << 20) -> Iterator[None]:
         mock.patch.object(lines, "BLOCK_BYTES_MIN", 0),
         mock.patch.object(trig, "KERNEL_BYTES_MIN", 0 if on else 1 << 60),
         mock.patch.object(trig, "KEPT_KERNEL_BYTES_MIN", 1 << 60),
-        mock.patch.object(trig_columns, "UNITS_MIN", 2),
         mock.patch.object(blocks, "BLOCK_BYTES", block_bytes),
         mock.patch.object(nquads_columns, "BLOCK_BYTES", block_bytes),
     ):

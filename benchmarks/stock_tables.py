@@ -33,6 +33,7 @@ from benchmarks.core_peer import WITHIN, program_of, run_core
 from benchmarks.figures import report
 
 HEADER = b"type,id,name,volume,price,time\n"
+DAY_MS = 86_400_000
 TEMPLATE = """@prefix : <http://example.org/> .
 @prefix prov: <http://www.w3.org/ns/prov#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -73,10 +74,16 @@ def query(length: int, within: str = TUMBLING) -> str:
     )
 
 
-def write_files(source: Path, folder: Path) -> None:
-    """The trades as CSV with a header, as Parquet, and the template of both."""
+def write_files(source: Path, folder: Path, times: int = 1) -> None:
+    """The trades, so many times one after the other, as CSV with a header, as Parquet, and the template of both."""
     (folder / "trades.csv").write_bytes(HEADER + gzip.decompress(source.read_bytes()))
-    polars.read_csv(folder / "trades.csv").write_parquet(folder / "trades.parquet")
+    trades = polars.read_csv(folder / "trades.csv")
+    if times > 1:
+        later = {name: trades[name].max() - trades[name].min() + DAY_MS for name in ("id", "time")}  # type: ignore[operator]
+        parts = [trades.with_columns(polars.col(name) + n * by for name, by in later.items()) for n in range(times)]
+        trades = polars.concat(parts)
+        trades.write_csv(folder / "trades.csv")
+    trades.write_parquet(folder / "trades.parquet")
     (folder / "rows.trig").write_text(TEMPLATE, encoding="utf-8")
 
 
@@ -149,13 +156,14 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[3, 6, 9, 12], metavar="N", help="of Pn")
     parser.add_argument("--evaluators", nargs="+", default=["auto", "cea"])
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="the trades N times, one after the other")
     parser.add_argument("--core", type=Path, metavar="DIR", help="a checkout of CORE (C++) in which it is built")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if ENVIRONMENT not in os.environ:
         sys.exit(f"error: set {ENVIRONMENT} to the gzipped stock trades of CORE's experiments")
     with tempfile.TemporaryDirectory() as folder:
-        write_files(Path(os.environ[ENVIRONMENT]), Path(folder))
+        write_files(Path(os.environ[ENVIRONMENT]), Path(folder), options.times)
         found = measured(Path(folder), options.lengths, options.evaluators, options.runs, options.core)
     report([_table(found)], {"stock_tables": found}, options.json)
 

@@ -14,6 +14,7 @@ from sparql_gpm.reading.raw_text import RawText
 from spaseq.inputs.tables import text_rows
 from spaseq.inputs.tables.arrow_column import ArrowColumn
 from spaseq.inputs.tables.options import TableOptions
+from spaseq.inputs.tables.plain import times_of
 from spaseq.inputs.tables.sources import rows_of
 from spaseq.inputs.tables.text_column import ROOM, TextColumn
 from spaseq.inputs.texts import OpenInput
@@ -118,3 +119,26 @@ def test_columns_of_text_are_those_of_arrays(seed: int) -> None:
             assert one.tolist() == two.tolist() == list(map(int, cells))
             integers += 1
     assert integers > 20
+
+
+def test_times_of_text_are_those_of_its_lines() -> None:
+    draw, taken = random.Random(3), 0
+    for _ in range(400):
+        zone, odd = draw.choice(("", "Z")), draw.choice(("", "", "2", "4", "9", "-", "T", "x", "/", ":"))
+        cells = [
+            f"{draw.choice((1899, 1900, 1970, 2024, 2026, 2199, 2200)) if odd else 2024}-{draw.randrange(1, 13):02}-"
+            f"{draw.randrange(1, 31 if odd else 29):02}T{draw.randrange(24):02}:{draw.randrange(60):02}:"
+            f"{draw.randrange(60):02}{zone}"
+            for _ in range(draw.randrange(1, 6))
+        ]
+        if odd and draw.random() < 0.7:
+            place = draw.randrange(len(cells[0]))
+            cells[0] = cells[0][:place] + odd + cells[0][place + 1 :]
+        text, array = columns_of(cells)
+        lines, found = array.lines(), text.date_times()
+        expected = None if lines is None else times_of(lines)
+        assert (found is None) == (expected is None), cells
+        if found is not None and expected is not None:
+            assert found.tolist() == expected.tolist(), cells
+        taken += found is not None
+    assert taken > 100

@@ -5,6 +5,7 @@ A word has the bytes of a cell, the first one lowest, and 0 behind them, which n
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +37,10 @@ _STEPS = tuple(
     )
 )
 """Neighbouring digits become numbers of two digits, those numbers of four, and those one of eight."""
+
+_SECONDS = len("2026-01-31T12:00:00")
+_YEARS = 1900, 2199
+"""Times of other years may be beyond what nanoseconds can say."""
 
 
 class TextColumn:
@@ -86,8 +91,13 @@ class TextColumn:
         return None if numbers is None else np.where(negative, -numbers, numbers)
 
     def date_times(self) -> Ids | None:
-        """See `PlainColumn`: texts are none."""
-        return None
+        """See `PlainColumn`, for texts of the form 2026-01-31T12:00:00 that all end with Z, or none of them."""
+        length = self._longest
+        if length not in (_SECONDS, _SECONDS + 1) or not bool((self._lengths == length).all()):
+            return None
+        if length > _SECONDS and not bool((self._text[self._ends - 1] == ord("Z")).all()):
+            return None
+        return _times_at(self._text, self._begins)
 
     def lines(self) -> str | None:
         """See `PlainColumn`."""
@@ -138,3 +148,39 @@ def _words_at(text: Bytes, begins: Ids) -> Words:
     """The eight bytes from each place on."""
     every = np.ndarray(len(text) - WORD + 1, np.dtype("<u8"), text.data, strides=(1,))
     return every[begins].astype(np.uint64, copy=False)
+
+
+def _times_at(text: Bytes, begins: Ids) -> Ids | None:
+    """The nanoseconds since the epoch of the times that begin at these places; None if some is of another form."""
+    date, hours, seconds = (_words_at(text, begins + place) for place in (0, WORD, _SECONDS - WORD))
+    fields = _fields(date, "0000-00-"), _fields(hours, "00T00:00"), _fields(seconds, "00:00:00")
+    if any(found is None for found in fields):
+        return None
+    (year, month), (day, hour, minute), (_, _, second) = (found or () for found in fields)
+    months = (year - 1970) * 12 + month - 1
+    first, end = (
+        each.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) for each in (months, months + 1)
+    )
+    within = (month >= 1) & (month <= 12) & (day >= 1) & (first + day <= end)
+    within &= (year >= _YEARS[0]) & (year <= _YEARS[1]) & (hour < 24) & (minute < 60) & (second < 60)
+    if not bool(within.all()):
+        return None
+    return ((((first + day - 1) * 24 + hour) * 60 + minute) * 60 + second) * 10**9
+
+
+def _fields(words: Words, form: str) -> tuple[Ids, ...] | None:
+    """The numbers in words of a form, in which 0 stands for a digit; None if some word has another form."""
+    digits = np.uint64(sum(0xFF << 8 * place for place, each in enumerate(form) if each == "0"))
+    constant = np.uint64(int.from_bytes(form.encode(), "little")) & ~digits
+    if not bool(((words & ~digits) == constant).all()):
+        return None
+    padded = (words & digits) | (_ZEROS & ~digits)
+    if not bool((((padded & _HIGH) == _ZEROS) & (((padded + _SIXES) & _HIGH) == _ZEROS)).all()):
+        return None
+    found = []
+    for begin, end in (each.span() for each in re.finditer("0+", form)):
+        number = np.zeros(len(words), dtype=np.int64)
+        for place in range(begin, end):
+            number = number * 10 + ((words >> np.uint64(8 * place)) & np.uint64(0x0F)).astype(np.int64)
+        found.append(number)
+    return tuple(found)

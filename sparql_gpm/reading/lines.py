@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 KERNEL_BYTES_MIN = 64 << 20
 """Input from this size on, about half a million quads, repays the compilation of the kernels."""
-KEPT_KERNEL_BYTES_MIN = 20 << 20
+KEPT_KERNEL_BYTES_MIN = 10 << 20
 """Input from this size on repays loading kernels that an earlier process has compiled."""
 BLOCK_BYTES_MIN = 1 << 14
 """A shorter block is read line by line."""

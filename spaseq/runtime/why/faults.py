@@ -139,8 +139,17 @@ class Faults:
         return replace(fault, detail={**fault.detail, "graph": self.evidence.name(candidate[0])})
 
     def _failing(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> list[tuple[Run, tuple[int, int]]]:
-        longer = self.search.lengthened(run, step, chosen)
+        longer = self.search.lengthened(run, step, self._agreeing(run, step, chosen))
         return [(longer, pair) for pair in self.search.failing(longer, step.place, step.path)]
+
+    def _agreeing(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> list[Candidate]:
+        """The events with the run's terms where theirs differ: so conditions are decided once joins are repaired."""
+        bindings = seen_from(run.entries, step.path, self.search.world.given)
+        found: list[Candidate] = []
+        for event, values in chosen:
+            found.append((event, {variable: bindings.get(variable, value) for variable, value in values.items()}))
+            bindings = {**values, **bindings}
+        return found
 
     def condition(self, run: Run, pair: tuple[int, int]) -> Fault:
         """A condition that does not hold."""

@@ -123,16 +123,13 @@ def seen_from(entries: Sequence[Entry], path: Path, given: Values) -> dict[int, 
     A variable first bound inside a repetition is bound afresh at each iteration; outside, it is its value at the last
     iteration, unbound if that left it unbound.
     """
-    bindings: dict[int, int] = {}
     if any(entry.path for entry in entries):
         latest = _latest(entries)
         visible = [(depth, e) for e in entries if (depth := _depth(e.path, path, latest)) is not None]
         entries = [entry for _, entry in sorted(visible, key=lambda pair: -pair[0])]
-    for entry in entries:
-        for variable, value in entry.values.items():
-            bindings.setdefault(variable, value)
-    for variable, value in given.items():
-        bindings.setdefault(variable, value)
+    bindings = dict(given)
+    for entry in reversed(entries):
+        bindings.update(entry.values)
     return bindings
 
 
@@ -148,6 +145,8 @@ def _latest(entries: Sequence[Entry]) -> dict[tuple[Path, int], int]:
 
 def _depth(path: Path, asking: Path, latest: Mapping[tuple[Path, int], int]) -> int | None:
     """The number of repetitions around both; None when the entry is in an iteration that cannot be seen."""
+    if path == asking or not path:
+        return len(path)
     here, shared = dict(asking), 0
     for depth, (loop, iteration) in enumerate(path):
         if loop in here:

@@ -48,13 +48,13 @@ class Solutions:
 
     def __init__(self, candidates: Sequence[Candidate], certain: frozenset[int], times: Sequence[int]) -> None:
         self.all = candidates
-        self._certain = certain
+        self._certain = sorted(certain)
         self._times = times
         self._indexes: dict[tuple[int, ...], dict[tuple[int, ...], tuple[list[int], list[Candidate]]]] = {}
 
     def fitting(self, bindings: Values, begin: int, end: int) -> Sequence[Candidate]:
         """Those with times from `begin` to `end` that agree with the bindings in what they certainly bind, in order."""
-        key = tuple([variable for variable in sorted(self._certain) if variable in bindings])
+        key = tuple([variable for variable in self._certain if variable in bindings])
         if key not in self._indexes:
             index: dict[tuple[int, ...], tuple[list[int], list[Candidate]]] = {}
             for candidate in self.all:

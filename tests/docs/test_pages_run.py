@@ -22,13 +22,15 @@ from click.testing import CliRunner
 from docs.site.cli_page import commands as every_command
 from spaseq.cli import main
 from spaseq.lang.parse import check
+from spaseq.service.settings.toml import read_configuration
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 BLOCK = re.compile(r"^```([\w-]+)(?: title=\"([^\"]+)\")?(?: \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = {"why-not.md", "testing.md", "live.md"}
+ELSEWHERE = {"why-not.md", "testing.md", "live.md", "connectors.md"}
 """Pages whose commands have tests of their own."""
 GROUPS = {"kb", "spark"}
+SOURCES, SINKS = ("kafka", "mqtt", "sse", "websocket", "files"), ("kafka", "webhook", "file")
 DATA = {"trig": ox.RdfFormat.TRIG, "turtle": ox.RdfFormat.TURTLE, "nquads": ox.RdfFormat.N_QUADS}
 PREFIXES = "".join(
     f"@prefix {name}: <urn:{name or 'x'}:> .\n" for name in ("", "s", "var", "step", "prov", "xsd", "sosa", "ex")
@@ -104,6 +106,25 @@ def test_settings_and_documents_on_a_page_can_be_read(page: Path) -> None:
             assert all(json.loads(line) for line in block.text.splitlines() if block.file) or json.loads(block.text)
         if block.language == "python" and ">>>" not in block.text:
             compile(block.text, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def test_every_source_and_sink_on_the_page_of_connectors_is_one(tmp_path: Path) -> None:
+    (tmp_path / "cheap.rq").write_text("SELECT …", encoding="utf-8")
+    (tmp_path / "edits.trig").touch()
+    kinds = set[tuple[str, str]]()
+    for block in blocks(DOCS / "how-to" / "connectors.md"):
+        if block.language != "toml" or block.file:
+            continue
+        table = next((head for head in ("source", "sinks") if block.text.startswith(f"{head} = ")), "")
+        head = {"source": '[streams.s]\niri = "urn:s"\n', "sinks": '[queries.q]\nfile = "cheap.rq"\n', "": ""}[table]
+        text = block.text.replace("[streams.power.source]", '[streams.power]\niri = "urn:s"\n[streams.power.source]')
+        (tmp_path / "spaseq.toml").write_text(head + text, encoding="utf-8")
+        read = read_configuration(tmp_path / "spaseq.toml")
+        made = [stream.source for stream in read.streams.values()]
+        kinds |= {("source", kind) for source in made for kind in SOURCES if getattr(source, kind, None)}
+        sinks = [sink for query in read.queries.values() for sink in query.sinks]
+        kinds |= {("sink", kind) for sink in sinks for kind in SINKS if getattr(sink, kind)}
+    assert kinds == {*(("source", kind) for kind in SOURCES), *(("sink", kind) for kind in SINKS)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

@@ -1,4 +1,4 @@
-"""The tutorial of the service is run: its files, its commands, and the answers that it prints."""
+"""The tutorial of the service and the example of its connectors are run: their files, commands and answers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ import time
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.docs.test_pages_run import DOCS, blocks, commands
 
 ROOT = Path(__file__).parents[2]
-PAGE = DOCS / "tutorials" / "live.md"
+PAGES = {"tutorials/live.md": 9, "how-to/connectors.md": 2}
+"""The number of questions on each."""
 SECONDS_MAX = 30
 
 
 def answer(command: str, port: int, folder: Path) -> str:
-    """The answer to a command of curl as it stands on the page."""
+    """The answer to a command of curl, or what a file has, as it stands on the page."""
+    if command.startswith("cat "):
+        file = folder / command.split()[1]
+        return file.read_text(encoding="utf-8") if file.exists() else ""
     words = iter(shlex.split(command)[1:])
     method, headers, body, address, quiet = None, dict[str, str](), None, "", False
     for word in words:
@@ -57,14 +62,15 @@ def serving(command: str, port: int, folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_the_tutorial_of_the_service_answers_as_it_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_the_service_answers_as_the_page_says(page: str, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process: subprocess.Popen[str] | None = None
     asked = 0
     try:
-        for block in blocks(PAGE):
+        for block in blocks(DOCS / page):
             if block.file:
                 (tmp_path / block.file).write_text(block.text, encoding="utf-8")
             for command, expected in commands(block.text) if block.language == "console" else ():
@@ -81,7 +87,7 @@ def test_the_tutorial_of_the_service_answers_as_it_says(tmp_path: Path) -> None:
         if process is not None:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=SECONDS_MAX)
-    assert process is not None and (process.returncode, asked) == (0, 9)
+    assert process is not None and (process.returncode, asked) == (0, PAGES[page])
 
 
 def _kind(command: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -194,10 +195,8 @@ class TriGColumns:
 
     def _declare_in(self, directive: bytes) -> None:
         """Bring a directive into force for the units behind it; the unit reader reads it again, and reports faults."""
-        try:
+        with suppress(SyntaxError):
             parsed_unit(self._context, directive)
-        except SyntaxError:
-            return
         self._declare(self._context)
 
     def _declare(self, context: Context) -> None:
@@ -205,4 +204,4 @@ class TriGColumns:
         self._names, self._spaces = joined(list(context.prefixes)), joined(list(context.prefixes.values()))
 
     def _source(self, data: Bytes, size: int) -> Source:
-        return Source(data, size, *self._names, *self._spaces, *self._predicates, self._context.has_base)
+        return Source(data, size, *self._names, *self._spaces, *self._predicates, self._context.has_base, self.inside)

@@ -72,7 +72,7 @@ class Output(NamedTuple):
 def unfold(source: Source, output: Output) -> int:
     """Write unit after unit from the state's POSITION on; the state says how far it came."""
     state, units = output.state, output.units
-    at = output.at
+    at, begun = output.at, state[UNITS]
     while True:
         at[POSITION], at[LINE], at[WRITTEN] = state[POSITION], state[LINE], state[WRITTEN]
         _skip(source, at)
@@ -81,7 +81,7 @@ def unfold(source: Source, output: Output) -> int:
             return ENDED
         if state[UNITS] == len(units):
             return FULL
-        lines = _unit(source, output, at)
+        lines = ODD if source.unclosed and state[UNITS] == begun else _unit(source, output, at)
         if lines < 0:
             return lines if lines == ODD or state[UNITS] else ODD
         unit = state[UNITS]

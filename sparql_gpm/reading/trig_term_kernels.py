@@ -67,6 +67,7 @@ class Source(NamedTuple):
     spaces          their IRIs, likewise
     predicates      the tokens of the time predicates, likewise
     based           a base is in force
+    unclosed        the unit before lacks its closing brace, so that the next one is odd
     """
 
     text: Bytes
@@ -78,6 +79,7 @@ class Source(NamedTuple):
     predicates: Bytes
     predicate_ends: Ids
     based: bool
+    unclosed: bool
 
 
 @lean_step

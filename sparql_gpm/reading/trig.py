@@ -72,7 +72,7 @@ class TriGReader:
         self._terms.refresh()
         yield from columns.end()
         rest = chain((columns.rest,), last, texts)
-        return Units(blocks, Begun(rest, columns.line, columns.column, columns.behind, columns.inside))
+        return Units(blocks, Begun(rest, columns.line, columns.column, columns.behind, columns.lexed))
 
     def _kernels_pay(self) -> bool:
         if self._options.compiled is not None:

@@ -79,6 +79,7 @@ class TriGColumns:
     rest    the text behind the last unit, of a unit that has not ended yet
     behind  the byte before it
     column  in which it begins
+    lexed   as in Begun
     """
 
     def __init__(
@@ -99,13 +100,8 @@ class TriGColumns:
         self._taken = self._odd = self._all = 0
         self._state = np.zeros(5, dtype=np.int64)
         self._state[kernel.LINE] = 1
-        self._unclosed = -1
+        self.lexed = 0
         self.behind, self.rest, self.column = b"\n", b"", 1
-
-    @property
-    def inside(self) -> bool:
-        """True if the unit before the rest lacks its closing brace."""
-        return self._unclosed == self._all + int(self._state[kernel.UNITS])
 
     @property
     def line(self) -> int:
@@ -122,6 +118,7 @@ class TriGColumns:
         text, state = self.behind + self.rest + block, self._state
         data, column = as_bytes(text), self.column - 1
         state[POSITION] = 1
+        self.lexed += self.lexed > 0
         while True:
             output = kernel.Output(self._text[:WRITTEN_BYTES], self._places, state, self._at, self._terms)
             ended = kernel.unfold(self._source(data, len(text)), output)
@@ -131,6 +128,7 @@ class TriGColumns:
             if ended != FULL:
                 break
         begin = int(state[POSITION])
+        self.lexed = max(0, self.lexed - begin)
         self.behind, self.rest = text[begin - 1 : begin], text[begin:]
         self.column = column_at(text, begin, column)
 
@@ -178,9 +176,10 @@ class TriGColumns:
         """Write a line for the odd unit that the state has come to; False if the text does not have its end."""
         state = self._state
         begin, line, written, unit, lines = state.tolist()
-        end = first_end(text, begin, self.inside)
-        if end is None:
+        found = first_end(text, begin, self.lexed)
+        if found is None:
             return False
+        end, self.lexed = found
         self._text[written : written + len(_ODD_LINE)] = np.frombuffer(_ODD_LINE, dtype=np.uint8)
         self._places[unit] = begin, end, line, lines
         content = text[begin:end]
@@ -188,8 +187,6 @@ class TriGColumns:
             self._declare_in(content)
         else:
             self._odd += 1
-        if content.endswith(b"\n"):
-            self._unclosed = self._all + unit + 1
         state[:] = end, line + line_ends(content), written + len(_ODD_LINE), unit + 1, lines + 1
         return True
 
@@ -204,4 +201,6 @@ class TriGColumns:
         self._names, self._spaces = joined(list(context.prefixes)), joined(list(context.prefixes.values()))
 
     def _source(self, data: Bytes, size: int) -> Source:
-        return Source(data, size, *self._names, *self._spaces, *self._predicates, self._context.has_base, self.inside)
+        return Source(
+            data, size, *self._names, *self._spaces, *self._predicates, self._context.has_base, self.lexed > 0
+        )

@@ -48,6 +48,8 @@ TERM_BYTES_MAX = 1 << 14
 """A graph, subject or predicate that is longer makes its unit odd."""
 _GRAPH, _SUBJECT, _PREDICATE = 0, TERM_BYTES_MAX, 2 * TERM_BYTES_MAX
 _COMMA, _SEMICOLON, _OPEN, _CLOSE, _A = 44, 59, 123, 125, 97
+_OTHER_SPACE = (11, 12)
+"""Passed over between units only."""
 _TYPE, _GRAPH_KEYWORD = constant(f"<{RDF}type>"), constant("graph")
 
 
@@ -76,6 +78,9 @@ def unfold(source: Source, output: Output) -> int:
     while True:
         at[POSITION], at[LINE], at[WRITTEN] = state[POSITION], state[LINE], state[WRITTEN]
         _skip(source, at)
+        while byte_at(source.text, at[POSITION]) in _OTHER_SPACE:
+            at[POSITION] += 1
+            _skip(source, at)
         state[POSITION], state[LINE] = at[POSITION], at[LINE]
         if at[POSITION] >= source.size:
             return ENDED

@@ -70,14 +70,14 @@ class Begun:
 
     line, column    where it begins
     behind          the byte before it
-    inside          the unit before it lacks its closing brace
+    lexed           so many of its bytes, up to the brace that shows that the unit before it lacks its end; 0: it has it
     """
 
     rest: Iterable[bytes | LongPiece]
     line: int = 1
     column: int = 1
     behind: bytes = b"\n"
-    inside: bool = False
+    lexed: int = 0
 
 
 class Units:
@@ -89,7 +89,7 @@ class Units:
     def __init__(self, blocks: Blocks, begun: Begun | None = None) -> None:
         begun = begun or Begun(blocks)
         self._blocks, self._rest = blocks, begun.rest
-        self._ends = _Ends(begun.inside, begun.behind)
+        self._ends = _Ends(begun.lexed, begun.behind)
         self._waiting: list[bytes] = []
         self._length = 0
         self._skipped: LongUnit | None = None
@@ -192,8 +192,9 @@ class _Ends:
     lacks its end.
     """
 
-    def __init__(self, inside: bool = False, behind: bytes = b"\n") -> None:
-        self._inside, self._behind = inside, behind
+    def __init__(self, lexed: int = 0, behind: bytes = b"\n") -> None:
+        self._inside, self._behind = lexed > 0, behind
+        self.lexed = lexed
         self.quote = b""
 
     def after(self, last: bytes) -> bool:
@@ -204,7 +205,7 @@ class _Ends:
 
     def of(self, block: bytes) -> Iterator[int]:
         """The ends in the next block; blocks end with a line, so that only long strings reach over their ends."""
-        at = 0
+        at, self.lexed = self.lexed, 0
         if self.quote:
             closed = _STRING_END[self.quote].match(block)
             if closed is None:
@@ -221,8 +222,9 @@ class _Ends:
                 case b"{":
                     line_start = text.rfind(b"\n", 0, mark.start()) + 1
                     if self._inside and line_start > begin:
+                        self.lexed = mark.end()
                         yield line_start
-                        begin = line_start
+                        begin, self.lexed = line_start, 0
                     self._inside = True
                 case b"}":
                     self._inside = False
@@ -237,12 +239,17 @@ class _Ends:
                     return
 
 
-def first_end(text: bytes, begin: int, inside: bool) -> int | None:
-    """The end of the unit that begins at a place; None if the text does not have it.
+def first_end(text: bytes, begin: int, lexed: int) -> tuple[int, int] | None:
+    """The end of the unit that begins at a place, and the place behind the brace that shows it to lack its end, else 0.
 
-    inside  the unit before lacks its closing brace
+    None if the text does not have its end.
+
+    lexed   that place for the unit before
     """
-    return next(_Ends(inside).after_place(text, begin, begin), None)
+    ends = _Ends(lexed)
+    ends.lexed = 0
+    end = next(ends.after_place(text, max(begin, lexed), begin), None)
+    return None if end is None else (end, ends.lexed)
 
 
 def line_ends(text: bytes) -> int:

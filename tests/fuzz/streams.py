@@ -34,7 +34,7 @@ _LABEL = re.compile(r"_:\S+")
 """Labels of blank nodes, which are chosen freely."""
 _LINE_MAX = 4_000
 """`max_line` of the readers that are kept."""
-_KERNELS = ("nquads", "jelly")
+_KERNELS = ("nquads", "trig", "jelly")
 """The formats that kernels read."""
 _CONTEXTS = {corpora.CONTEXT_URL: corpora.CONTEXT}
 _FRAME_HEADERS = {"gzip": 12, "zstd": 8}

@@ -96,16 +96,19 @@ class Analysis:
     def _best(self, stuck: Stuck, step: Step) -> Found | None:
         """The event with the fewest faults, and these: after the run, if need be without a part of the pattern; before.
 
+        One that has another term than is asked about comes after those, unless the terms are alike.
         An event that comes too early is named only if no later one lacks as little.
         """
         whole_pattern = (None,) * len(step.place.symbols)
         best = self._least(stuck, step, whole_pattern, after=True)
-        if best is None or len(best[1]) > 1:
-            best = _fewer(best, self._otherwise_bound(stuck, step))
+        otherwise = None if best is not None and len(best[1]) == 1 else self._otherwise_bound(stuck, step)
+        if otherwise is not None and any("same" in fault.detail for fault in otherwise[1]):
+            best = _fewer(best, otherwise)
         for lacks in self._lacking(step):
             if best is not None and len(best[1]) == 1:
                 return best
             best = _fewer(best, self._least(stuck, step, lacks, after=True))
+        best = _fewer(best, otherwise)
         if best is not None and len(best[1]) == 1:
             return best
         best = _fewer(best, self._least(stuck, step, whole_pattern, after=False))

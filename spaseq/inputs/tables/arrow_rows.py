@@ -77,7 +77,7 @@ class ArrowRows:
 
     def shown(self, row: int) -> str:
         """See `RowBatch`."""
-        cells = {name: str(_shown(self._batch.column(i)[row])) for i, name in enumerate(self._batch.schema.names)}
+        cells = {name: str(self._shown(place, row)) for place, name in enumerate(self._batch.schema.names)}
         return json.dumps({name: text[:_CELL_SHOWN_MAX] for name, text in cells.items()}, ensure_ascii=False)
 
     def _column(self, path: Path) -> tuple[Any, Path, Path]:
@@ -86,8 +86,21 @@ class ArrowRows:
         for length in range(len(path), 0, -1):
             name = ".".join(path[:length])
             if name in names:
-                return self._batch.column(names.index(name)), path[length:], ()
+                return self._array(names.index(name)), path[length:], ()
         raise missing(".".join(path), names)
+
+    def _array(self, place: int) -> Any:
+        try:
+            return self._batch.column(place)
+        except KeyError as error:
+            name = self._batch.schema.names[place]
+            raise InputError(f"column '{name}' is of a type of Arrow that pyarrow does not read") from error
+
+    def _shown(self, place: int, row: int) -> object:
+        try:
+            return _shown(self._array(place)[row])
+        except InputError as error:
+            return error.message
 
 
 def missing(name: str, names: Sequence[str]) -> InputError:
@@ -150,7 +163,7 @@ def _shown(cell: Any) -> object:
         value = cell.as_py()
     except UnicodeDecodeError:
         value = cell.as_buffer().to_pybytes()
-    except (ValueError, OverflowError, ImportError):  # a time that Python has not
+    except (ValueError, OverflowError, ImportError, KeyError):  # a time or a time zone that Python has not
         return getattr(cell, "value", f"a value of the type {cell.type}")
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 

@@ -296,4 +296,5 @@ def _parquet_rows(source: OpenInput, options: TableOptions) -> Iterator[RowBatch
                 yield ArrowRows(batch, np.arange(begin, begin + len(batch), dtype=np.int64))
                 begin += len(batch)
         except (pa.ArrowException, OSError, ValueError) as error:
+            pa.default_memory_pool().release_unused()  # a damaged file may have asked for much
             raise BrokenOff(f"the Parquet file cannot be read: {error}") from error

@@ -108,13 +108,7 @@ def _iri(source: Source, at: Ids, out: Bytes, written: int, room: int) -> int:
         if dotted or is_in(byte, _NO_IRI):
             return ODD
         stop += 1
-    stop += 1
-    if written + stop - start > room:
-        return ODD
-    for place in range(stop - start):
-        out[written + place] = byte_at(text, start + place)
-    at[POSITION] = stop
-    return written + stop - start
+    return _as_it_is(source, at, stop + 1, out, written, room)
 
 
 @lean_step
@@ -124,10 +118,19 @@ def _blank(source: Source, at: Ids, out: Bytes, written: int, room: int) -> int:
     stop = start + 2
     while is_in(byte_at(text, stop), _NAME) or (byte_at(text, stop) == MINUS and stop > start + 2):
         stop += 1
-    if stop == start + 2 or not _ends_name(text, stop) or written + stop - start > room:
+    if stop == start + 2 or not _ends_name(text, stop):
+        return ODD
+    return _as_it_is(source, at, stop, out, written, room)
+
+
+@lean_part
+def _as_it_is(source: Source, at: Ids, stop: int, out: Bytes, written: int, room: int) -> int:
+    """The input up to a place."""
+    start = int(at[POSITION])
+    if written + stop - start > room:
         return ODD
     for place in range(stop - start):
-        out[written + place] = byte_at(text, start + place)
+        out[written + place] = byte_at(source.text, start + place)
     at[POSITION] = stop
     return written + stop - start
 

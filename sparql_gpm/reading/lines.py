@@ -127,7 +127,9 @@ class NQuadsReader:
     def _column_reader(self, text: bytes) -> ColumnReader | None:
         """The reader by kernels, if the text and the whole input are long enough."""
         self._bytes_read += len(text)
-        if len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n") or not self._kernels_pay():
+        if len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n"):
+            return None
+        if not kernels_pay(self._options, self._bytes_read, KERNEL_BYTES_MIN, KEPT_KERNEL_BYTES_MIN):
             return None
         if self._columns is None:
             from sparql_gpm.reading.nquads_columns import ColumnReader
@@ -135,12 +137,6 @@ class NQuadsReader:
             rule, filter_ = self._options.time_rule, self._options.predicates
             self._columns = ColumnReader(self._dictionary, self._builder, self._time_predicates, rule, filter_, self)
         return self._columns
-
-    def _kernels_pay(self) -> bool:
-        if self._options.compiled is not None:
-            return self._options.compiled
-        size = max(self._bytes_read, self._options.bytes_expected)
-        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and kernels_are_kept())
 
     def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
         """Read lines, the first of which has the number `before` + 1.
@@ -250,8 +246,19 @@ def pool(threads: int) -> Executor:
     return ThreadPoolExecutor(threads - 1, thread_name_prefix="spaseq-reader")
 
 
+def kernels_pay(options: ReadOptions, bytes_read: int, least: int, least_kept: int) -> bool:
+    """True if kernels are to read the input: as the options say, or where it is long enough.
+
+    least, least_kept   bytes of input that repay compiling kernels, and loading those that are kept
+    """
+    if options.compiled is not None:
+        return options.compiled
+    size = max(bytes_read, options.bytes_expected)
+    return size >= least or (size >= least_kept and _kernels_are_kept())
+
+
 @cache
-def kernels_are_kept() -> bool:
+def _kernels_are_kept() -> bool:
     """True if the kernels of N-Quads are compiled already; imports numba."""
     from arrays.jit import is_kept
     from sparql_gpm.reading.nquads_kernel import scan

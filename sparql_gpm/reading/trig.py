@@ -12,7 +12,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
-from sparql_gpm.reading.lines import kernels_are_kept
+from sparql_gpm.reading.lines import kernels_pay
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.trig_context import Context, label_of, parsed_unit
 from sparql_gpm.reading.trig_units import Begun, LongUnit, Unit, Units
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sparql_gpm.reading.trig_columns import TriGColumns
 
 KERNEL_BYTES_MIN = 64 << 20
-"""Input from this size on repays the compilation of the kernels."""
+"""Input that is expected to have this size repays the compilation of the kernels."""
 KEPT_KERNEL_BYTES_MIN = 8 << 20
-"""Input from this size on repays loading kernels that an earlier process has compiled."""
+"""Input that is expected to have this size repays loading kernels that an earlier process has compiled."""
 
 
 class TriGReader:
@@ -32,7 +32,6 @@ class TriGReader:
     def __init__(self, dictionary: Dictionary, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
         self._dictionary, self._terms, self._builder, self._options = dictionary, terms, builder, options
         self._columns: TriGColumns | None = None
-        self._bytes_read = 0
         self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
         self._context = Context()
 
@@ -42,7 +41,7 @@ class TriGReader:
         self._builder.start_input()
         blocks = Blocks(stream, live, self._options.line_bytes_max, self._options.quiet_s)
         units, closed = Units(blocks), False
-        if not live and self._kernels_pay():
+        if not live and kernels_pay(self._options, 0, KERNEL_BYTES_MIN, KEPT_KERNEL_BYTES_MIN):
             units = yield from self._by_kernels(blocks)
         for unit in units:
             if isinstance(unit, LongUnit):
@@ -66,19 +65,12 @@ class TriGReader:
             if isinstance(block, LongPiece) or not columns.pays:
                 last = [block]
                 break
-            self._bytes_read += len(block)
             self._terms.refresh()
             yield from columns.read(block)
         self._terms.refresh()
         yield from columns.end()
         rest = chain((columns.rest,), last, texts)
         return Units(blocks, Begun(rest, columns.line, columns.column, columns.behind, columns.lexed))
-
-    def _kernels_pay(self) -> bool:
-        if self._options.compiled is not None:
-            return self._options.compiled
-        size = max(self._bytes_read, self._options.bytes_expected)
-        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and kernels_are_kept())
 
     def _column_reader(self) -> TriGColumns:
         if self._columns is None:

@@ -10,6 +10,7 @@ import atexit
 import os
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ PROCESSES_MAX = 1
 """Processes that compile at a time; other evaluators wait."""
 _COMPILE = "import os, sys; os.nice(19); from spaseq.engine.warm import compile_kernels; compile_kernels(sys.argv[1])"
 
+_CONSUMING = {"cea": ("automata.cea.update", "advance"), "registers": ("automata.registers.kernel", "consume")}
+"""The kernel that consumes slices, by evaluator: the module and its name."""
+
 
 class BackgroundKernels:
     """The kernels of this installation."""
@@ -28,6 +32,10 @@ class BackgroundKernels:
         self._kept: dict[str, bool] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._tried: set[str] = set()
+
+    def loaded(self, evaluator: str) -> bool:
+        """True if compiled code of an evaluator has run in this process."""
+        return _is_loaded(evaluator)
 
     def kept(self, evaluator: str) -> bool:
         """True if all compiled code of an evaluator is on disk."""
@@ -61,6 +69,32 @@ class BackgroundKernels:
             process.kill()
             process.wait()
         self._running.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsThatPay:
+    """Kernels for a query of which partial matches are counted: it does not take them for being loaded."""
+
+    kernels: BackgroundKernels
+
+    def loaded(self, evaluator: str) -> bool:
+        """False."""
+        return False
+
+    def kept(self, evaluator: str) -> bool:
+        """See `BackgroundKernels`."""
+        return self.kernels.kept(evaluator)
+
+    def compile(self, evaluator: str) -> None:
+        """See `BackgroundKernels`."""
+        self.kernels.compile(evaluator)
+
+
+def _is_loaded(evaluator: str) -> bool:
+    """True if the kernel that consumes slices has been called in this process; imports nothing."""
+    name, function = _CONSUMING[evaluator]
+    module = sys.modules.get(name)
+    return module is not None and bool(getattr(getattr(module, function), "signatures", ()))
 
 
 def _is_kept(evaluator: str) -> bool:

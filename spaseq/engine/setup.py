@@ -25,7 +25,7 @@ from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_knowledge
-from spaseq.engine.kernels import background_kernels
+from spaseq.engine.kernels import KernelsThatPay, background_kernels
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.graphs import graph_batch, is_graph
@@ -137,7 +137,8 @@ class Setup:
         return DormantOperator(plan, patterns, background, self._operator)
 
     def _operator(self, planned: DormantOperator) -> QueryOperator:
-        plan, patterns, kernels = planned.plan, planned.patterns, background_kernels()
+        plan, patterns = planned.plan, planned.patterns
+        kernels = KernelsThatPay(background_kernels()) if self._options.analyze else background_kernels()
         dictionary, background = self._dictionary, planned.background
         with dictionary.pins() as pins:
             try:

@@ -2,7 +2,8 @@
 
 Loading kept code takes half a second of processor time, compiling it, in the background, a quarter of a minute or
 more. Run operations and slices say what a query has cost so far: once that is as much, as much again is to be
-expected, most of which kernels save.
+expected, most of which kernels save. Code that another query of the process has loaded costs nothing: a long slice
+takes it at once, the first one, too.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ LOAD_MIN = 200_000
 """Run operations worth loading kernels …"""
 COMPILE_MIN = 5_000_000
 """… and compiling them: a run operation takes about a microsecond."""
+LONG_MIN = 1_000
+"""Events of a slice that shows a long input: one of hundreds costs runs and kernels as much."""
 LATER = (
     "Kernels take over between two slices once the query has cost as much as it takes to load them, or to compile them "
-    "in the background; where events come one by one they do not"
+    f"in the background, and where another query has loaded them, with a slice of {LONG_MIN:,} events; where events "
+    "come one by one they do not"
 )
 """The policy in words."""
 TAKEN = "kernels are there, and save more than it takes to load them"
@@ -32,7 +36,10 @@ ALONE = "events come one by one, each in less time than kernels take for a slice
 
 
 class Kernels(Protocol):
-    """Compiled code on disk, by evaluator."""
+    """Compiled code on disk and in the process, by evaluator."""
+
+    def loaded(self, evaluator: str) -> bool:
+        """True if the process has it already, and any query may take it."""
 
     def kept(self, evaluator: str) -> bool:
         """True if all of it is there."""
@@ -53,7 +60,7 @@ class KernelsLater(Policy):
         self._evaluator = evaluator
         self._kernels = kernels
         self._slices = 0
-        self._runs = False
+        self._runs = self._long = False
 
     @property
     def observes(self) -> bool:
@@ -61,6 +68,7 @@ class KernelsLater(Policy):
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         self._slices += 1
+        self._long = len(events) >= LONG_MIN
         if self._other is not None and not self._runs:
             self._other.observe(events, solutions)
 
@@ -88,9 +96,9 @@ class KernelsLater(Policy):
             self._other.restore(state["other"])
 
     def _pays(self, cost: int) -> bool:
-        """True if kernels can be loaded, and it is worth it."""
+        """True if kernels are loaded, and slices are long, or if they can be loaded, and it is worth it."""
         if cost < LOAD_MIN:
-            return False
+            return self._long and self._kernels.loaded(self._evaluator)
         if not self._kernels.kept(self._evaluator):
             if cost >= COMPILE_MIN:
                 self._kernels.compile(self._evaluator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -30,10 +31,12 @@ from automata.values import Ids, Match
 from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.terms import XSD
 from spaseq.engine import kernels
+from spaseq.engine.job import Job
+from spaseq.engine.options import RunOptions
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
 from spaseq.physical import kernels_later
-from spaseq.physical.kernels_later import ALONE, COMPILE_MIN, LOAD_MIN, TAKEN, KernelsLater
+from spaseq.physical.kernels_later import ALONE, COMPILE_MIN, LOAD_MIN, LONG_MIN, TAKEN, KernelsLater
 from tests.automata.test_adaptive import WINDOWS, Stretches, reported
 from tests.drawn import drawn
 
@@ -174,9 +177,13 @@ def same_edges(evaluator: EdgeCounter, runs: RunEvaluator) -> bool:
 class Fake:
     """Kernels that are compiled after some questions."""
 
-    def __init__(self, kept: bool) -> None:
+    def __init__(self, kept: bool, loaded: bool = False) -> None:
         self.answers: Iterator[bool] = iter([kept] * 3 + [True] * 9)
         self.compiled: list[str] = []
+        self._loaded = loaded
+
+    def loaded(self, evaluator: str) -> bool:
+        return self._loaded
 
     def kept(self, evaluator: str) -> bool:
         return next(self.answers)
@@ -192,6 +199,17 @@ def test_kernels_are_loaded_once_a_query_has_cost_as_much() -> None:
     assert policy.wanted("cea", False, 0) == ("cea", TAKEN)
     assert policy.wanted("nfa", True, LOAD_MIN) == ("nfa", "")
     assert policy.wanted("cea", True, LOAD_MIN) == ("nfa", ALONE)
+
+
+def test_kernels_that_are_loaded_are_taken_at_once_by_long_slices_alone() -> None:
+    def taken(events: int, kernels: Fake, alone: bool = False) -> bool:
+        policy, times = KernelsLater(None, "cea", kernels), np.arange(events)
+        policy.observe(Events(times, np.zeros_like(times)), {})
+        return policy.wanted("nfa", alone, 0)[0] == "cea"
+
+    loaded = Fake(True, loaded=True)
+    assert taken(LONG_MIN, loaded) and not taken(LONG_MIN - 1, loaded)
+    assert not taken(LONG_MIN, loaded, alone=True) and not taken(LONG_MIN, Fake(True))
 
 
 def test_kernels_are_compiled_once_a_query_has_cost_as_much_and_taken_when_they_are_there() -> None:
@@ -266,3 +284,35 @@ def test_an_engine_takes_kernels_between_two_batches_but_not_for_single_events(a
     if not alone:
         (switch,) = engine.statistics.replanned["q"]
         assert "nfa → cea" in switch and TAKEN in switch
+
+
+@pytest.mark.parametrize("analyze", [False, True])
+def test_a_run_takes_kernels_that_are_loaded_from_its_first_batch_on_unless_partial_matches_are_counted(
+    analyze: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "s.nq").write_text("".join(quads(n) for n in range(400)))
+    query = """SELECT ?k ?a ?b WITHIN 1 HOURS SLIDING FROM STREAM S <urn:s> WHERE {
+      SEQ(A : B) DEFINE GPM A ON S { ?k <urn:a> ?a } DEFINE GPM B ON S { ?k <urn:b> ?b } }"""
+
+    def rows(loaded: bool, operations: list[str]) -> list[Row]:
+        made = CeaEvaluator.__init__
+
+        def noted(*given: Any) -> None:
+            operations.append("cea")
+            made(*given)
+
+        with (
+            patch.object(kernels, "_is_loaded", lambda _: loaded),
+            patch.object(kernels_later, "LONG_MIN", 100),
+            patch.object(CeaEvaluator, "__init__", noted),
+        ):
+            job = Job([parse(query, "q")], {"S": str(tmp_path / "s.nq")}, options=RunOptions(analyze=analyze))
+            found = [row for rows in job.rows() for row in rows]
+            funnels = job.funnels()
+            job.close()
+        assert not analyze or [edge.took for edge in funnels[0].edges] == [200, len(found)]
+        return found
+
+    runs, cea = list[str](), list[str]()
+    assert rows(False, runs) == rows(True, cea)
+    assert not runs and bool(cea) is not analyze

@@ -237,8 +237,10 @@ class QueryText:
         return [step for step in self.steps if not step.negated]
 
     def repeated(self) -> list[str]:
-        """The values with iterations: of one step, written once, in a repetition and outside `!`."""
-        return [step.value for step in self.positive() if step.value and step.value != "?v" and self.is_repeated(step)]
+        """The variables with iterations: of steps in a repetition and outside `!`; several steps may share them."""
+        steps = [step for step in self.positive() if any(use.loops for use in step.uses)]
+        named = (name for step in steps for name in (step.value, step.optional, "?k" if step.binds_key else None))
+        return list(dict.fromkeys(name for name in named if name))
 
     def is_repeated(self, step: StepText) -> bool:
         """Whether it is written once, in a repetition and outside `!`."""

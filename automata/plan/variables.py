@@ -119,14 +119,12 @@ def _with_members(automaton: Automaton, always: Flow) -> Flow:
 def iteration_domains(
     references: Iterable[Reference], automaton: Automaton, variables: BoundVariables
 ) -> dict[int, frozenset[int]]:
-    """Variable that is iterated over → the innermost repetitions around the steps that first bind it."""
-    found = {}
-    for variable in {each.variable for each in references if not isinstance(each, int)}:
-        inside = [
-            number
-            for number, position in enumerate(automaton.positions)
-            if variable in variables.scope[number] and position.repetitions
-        ]
-        first = [number for number in inside if variable not in variables.always.before[number]]
-        found[variable] = frozenset(automaton.positions[number].repetitions[-1] for number in first or inside)
-    return found
+    """Variable that is iterated over → the innermost repetitions around the steps that have it in scope."""
+    return {
+        variable: frozenset(
+            position.repetitions[-1]
+            for position, scope in zip(automaton.positions, variables.scope, strict=True)
+            if variable in scope and position.repetitions
+        )
+        for variable in {each.variable for each in references if not isinstance(each, int)}
+    }

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from arrays.columns import numbers_within
+from arrays.columns import numbers_within, offsets_of, places_of
+from automata.cea.layout import Layout
 from automata.slices.events import SymbolSolutions
-from automata.values import UNBOUND, Ids
+from automata.values import UNBOUND, Ids, Mask
 
 POSITION, SYMBOL, MOMENT, TIME, SUBSTREAM, FIRST, COUNT = range(7)
 """Columns of an entry; FIRST and COUNT are those of its solutions."""
@@ -38,10 +40,14 @@ class Log:
 
     def append(self, rows: Ids) -> None:
         """Adds rows at the end."""
-        if self._end + len(rows) > len(self._table):
-            self._make_room(len(rows))
-        self._table[self._end : self._end + len(rows)] = rows
-        self._end += len(rows)
+        self.extend(len(rows))[:] = rows
+
+    def extend(self, count: int) -> Ids:
+        """Adds so many rows, which the caller fills."""
+        if self._end + count > len(self._table):
+            self._make_room(count)
+        self._end += count
+        return self._table[self._end - count : self._end]
 
     def restore(self, first: int, rows: Ids) -> None:
         """Sets the rows of an empty log, the first of which has this number."""
@@ -77,7 +83,7 @@ class Solved:
     """The solutions of a slice, sorted by (event, key, symbol), with the borders of entries and bit vectors.
 
     events, symbols, keys   of each solution; a key is a number of the slice
-    values                  int64[n, variables + 1]: the values, and the number of the solution in its event
+    values                  int64[n, width + 1]: the values, as laid out, and the number of the solution in its event
     entries                 the first solution of each entry
     vectors                 the first entry of each bit vector
     bits                    the symbols of each bit vector
@@ -92,52 +98,77 @@ class Solved:
     bits: Ids
 
 
-def solve(
-    solutions: Mapping[int, SymbolSolutions], key: Sequence[int], variables: int, symbols: int
-) -> tuple[Solved, list[tuple[int, ...]]]:
-    """The solutions in order, and the distinct keys, that is, values of the variables `key`.
+def solve(solutions: Mapping[int, SymbolSolutions], layout: Layout) -> tuple[Solved, list[tuple[int, ...]]]:
+    """The solutions in order, and the distinct keys, that is, values of the variables of the key.
 
     Solutions that leave a variable of the key unbound are left out.
     """
     used = [(symbol, table) for symbol, table in sorted(solutions.items()) if len(table.events)]
-    values = np.concatenate(
-        [_values(table, variables) for _, table in used] or [np.zeros((0, variables + 1), np.int64)]
-    )
+    if not layout.key:
+        return _solved(*_by_event(used, layout), None), [()]
+    borders = offsets_of(np.array([len(table.events) for _, table in used], dtype=np.int64))
+    symbol = np.repeat(np.array([number for number, _ in used], dtype=np.int64), np.diff(borders))
     events = np.concatenate([table.events for _, table in used] or [np.zeros(0, np.int64)])
-    symbol = np.repeat([number for number, _ in used], [len(table.events) for _, table in used]).astype(np.int64)
-    keyed = (values[:, list(key)] != UNBOUND).all(axis=1)
+    values = np.full((len(events), layout.width + 1), UNBOUND, dtype=np.int64)
+    for (number, table), (begin, end) in zip(used, pairwise(borders.tolist()), strict=True):
+        layout.place(number, table, numbers_within(table.events), values, slice(begin, end))
+    key = values[:, : len(layout.key)]
+    keyed = (key != UNBOUND).all(axis=1)
     if not keyed.all():
-        values, events, symbol = values[keyed], events[keyed], symbol[keyed]
-    keys, distinct = _numbered(values[:, list(key)])
-    under = events * max(len(distinct), 1) + keys  # (event, key) as one number
-    order = np.argsort(under * symbols + symbol, kind="stable")
-    under, symbol = under[order], symbol[order]
-    entries = np.flatnonzero(_changes(under) | _changes(symbol))
-    vectors = np.flatnonzero(_changes(under[entries]))
-    bits = np.bitwise_or.reduceat(np.int64(1) << symbol[entries], vectors) if len(vectors) else vectors
-    return Solved(events[order], symbol, keys[order], values[order], entries, vectors, bits), distinct
+        values, events, symbol, key = values[keyed], events[keyed], symbol[keyed], key[keyed]
+    keys, distinct = _numbered(key)
+    order = np.argsort((events * max(len(distinct), 1) + keys) * len(layout.columns) + symbol, kind="stable")
+    return _solved(events[order], symbol[order], values[order], keys[order]), distinct
 
 
-def _values(table: SymbolSolutions, variables: int) -> Ids:
-    values = np.zeros((len(table.events), variables + 1), dtype=np.int64)
-    for variable, column in table.values.items():
-        values[:, variable] = column
-    values[:, variables] = numbers_within(table.events)
-    return values
+def _by_event(used: Sequence[tuple[int, SymbolSolutions]], layout: Layout) -> tuple[Ids, Ids, Ids]:
+    """Events, symbols and values of solutions by event and symbol: counted, as each table is by event already."""
+    counts = np.zeros(max((int(table.events[-1]) + 1 for _, table in used), default=0), dtype=np.int64)
+    within = [numbers_within(table.events) for _, table in used]
+    for (_, table), number in zip(used, within, strict=True):
+        _count(counts, table.events, number)
+    symbols = np.empty(int(counts.sum()), dtype=np.int64)
+    values = np.full((len(symbols), layout.width + 1), UNBOUND, dtype=np.int64)
+    begins = np.cumsum(counts) - counts
+    for (symbol, table), number in zip(used, within, strict=True):
+        places = begins[table.events] + number
+        symbols[places] = symbol
+        layout.place(symbol, table, number, values, places)
+        _count(begins, table.events, number)
+    return np.repeat(np.arange(len(counts), dtype=np.int64), counts), symbols, values
+
+
+def _count(counts: Ids, ascending: Ids, within: Ids) -> None:
+    """Adds to each event its number of rows; `within` numbers the rows of each."""
+    if within.any():
+        counts += np.bincount(ascending, minlength=len(counts))
+    else:
+        counts[ascending] += 1
+
+
+def _solved(events: Ids, symbols: Ids, values: Ids, keys: Ids | None) -> Solved:
+    """Sorted solutions, with their borders; None: all have one key."""
+    changed = _changes(events)
+    if keys is None:
+        keys = np.zeros(len(events), dtype=np.int64)
+    else:
+        changed |= _changes(keys)
+    entries = np.flatnonzero(changed | _changes(symbols))
+    vectors = np.flatnonzero(changed[entries])
+    bits = np.bitwise_or.reduceat(np.int64(1) << symbols[entries], vectors) if len(vectors) else vectors
+    return Solved(events, symbols, keys, values, entries, vectors, bits)
 
 
 def _numbered(columns: Ids) -> tuple[Ids, list[tuple[int, ...]]]:
     """The number of each row among the distinct rows, and the distinct rows."""
-    if not columns.shape[1]:
-        return np.zeros(len(columns), dtype=np.int64), [()]
     if columns.shape[1] == 1:
-        single, number = np.unique(columns[:, 0], return_inverse=True)
-        return number.astype(np.int64), [(value,) for value in single.tolist()]
+        single, number = places_of(np.ascontiguousarray(columns[:, 0]))
+        return number.astype(np.int64, copy=False), [(value,) for value in single.tolist()]
     distinct, number = np.unique(columns, axis=0, return_inverse=True)
     return number.ravel().astype(np.int64), [tuple(row) for row in distinct.tolist()]
 
 
-def _changes(values: Ids) -> Ids:
-    changed = np.ones(len(values), dtype=np.int64)
-    changed[1:] = values[1:] != values[:-1]
+def _changes(values: Ids) -> Mask:
+    changed = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed

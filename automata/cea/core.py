@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.columns import places_of
 from automata.cea import enumeration
 from automata.cea import machine as cea
 from automata.cea.applicability import counts_events
@@ -15,11 +16,11 @@ from automata.cea.configurations import Configurations
 from automata.cea.creation_times import CreationTimes
 from automata.cea.determinize import Determinised
 from automata.cea.key_tables import KeyTables
+from automata.cea.layout import layout_of
 from automata.cea.machine import NEXT, ROOTS, BitVectors, Machine, Roots, Rules
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
-from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip, Window
 from automata.slices.events import Events, SymbolSolutions
@@ -49,7 +50,7 @@ class CeaCore:
         program = self._program = plan.program
         self.configurations = Configurations(plan)
         self._determinised = Determinised(strategy_for(plan, self.configurations))
-        self.key = key_of(plan)
+        self.layout = layout_of(plan)
         self.keys = KeyTables(len(program.partition))
         self._arena = new_arena(_NODES_FIRST)
         self._roots = Roots(np.zeros(_ROOTS_FIRST, dtype=np.int64), np.zeros(_ROOTS_FIRST, dtype=np.int64))
@@ -59,7 +60,7 @@ class CeaCore:
             counts_events(plan), bool(program.partition), program.skip is Skip.CONSUME_ALL and not selects
         )
         self._creation_times = CreationTimes()
-        self.entries, self.solutions = Log(7), Log(program.variables + 1)
+        self.entries, self.solutions = Log(7), Log(self.layout.width + 1)
         self.position = 0
 
     def feed(
@@ -131,7 +132,7 @@ class CeaCore:
 
     def _vectors(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> BitVectors:
         """The bit vectors of a slice; appends its entries and solutions."""
-        solved, keys = solve(solutions, self.key, self._program.variables, max(len(self._program.symbols), 1))
+        solved, keys = solve(solutions, self.layout)
         at = solved.entries[solved.vectors]
         happened = solved.events[at]
         places = self.position + happened
@@ -153,13 +154,13 @@ class CeaCore:
             self.keys.touch(slots, starts)
         if self._determinised.crowded():
             self.keys.renumber(self._determinised.forget_all_but(self.keys.cells()))
-        distinct, inverse = np.unique(bits, return_inverse=True)
-        numbers = np.array([self._determinised.number_of(int(one)) for one in distinct], dtype=np.int64)[inverse]
+        distinct, inverse = places_of(bits)
+        numbers = np.array([self._determinised.number_of(one) for one in distinct.tolist()], dtype=np.int64)[inverse]
         return BitVectors(slots, numbers, first, starts, lows, places, np.empty_like(slots))
 
     def _append(self, solved: Solved, events: Events, slots: Ids) -> None:
         happened = solved.events[solved.entries]
-        columns = np.empty((len(happened), 7), dtype=np.int64)
+        columns = self.entries.extend(len(happened))
         columns[:, POSITION] = self.position + happened
         columns[:, SYMBOL] = solved.symbols[solved.entries]
         columns[:, TIME] = events.times[happened]
@@ -168,7 +169,6 @@ class CeaCore:
         columns[:, SUBSTREAM] = np.repeat(self.keys.tables.substreams[slots], counts)
         columns[:, FIRST] = self.solutions.next + solved.entries
         columns[:, COUNT] = np.diff(solved.entries, append=len(solved.events))
-        self.entries.append(columns)
         self.solutions.append(solved.values)
 
     # --- from bit vectors to complex events -------------------------------------------------------

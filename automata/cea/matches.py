@@ -51,7 +51,7 @@ class MatchReader:
         steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], numbers), axis=2)
         ends, none = entries[:, [0, -1]], np.zeros((len(entries), 0), dtype=np.int64)
         facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM]))
-        registers = self._registers(solutions, self._binders(word))
+        registers = self._registers(solutions, word)
         return MatchTable(facts, registers, none, steps.reshape(-1, 3), np.arange(1, len(steps) + 1) * len(word))
 
     @staticmethod
@@ -68,12 +68,12 @@ class MatchReader:
             within //= count
         return entries, taken
 
-    def _registers(self, solutions: Sequence[Ids], binders: Binders) -> Ids:
+    def _registers(self, solutions: Sequence[Ids], word: tuple[int, ...]) -> Ids:
         registers = np.full((len(solutions[0]), self._plan.program.variables), UNBOUND, dtype=np.int64)
         for step, values in enumerate(solutions):
-            for variable, steps in binders.items():
+            for variable, steps in self._binders(word).items():
                 if step in steps:
-                    new = values[:, variable]
+                    new = self._core.layout.value(word[step], variable, values)
                     registers[:, variable] = np.where(new == UNBOUND, registers[:, variable], new)
         return registers
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from automata.cea.bit_vectors import FIRST, POSITION, SUBSTREAM, SYMBOL
+from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL
 from automata.cea.core import CeaCore
 from automata.state import Values, columns_of, rows_of
 from automata.values import Ids
@@ -23,10 +23,12 @@ def core_state(core: CeaCore) -> dict[str, Any]:
     alive = set(core.entries.rows[:, SUBSTREAM].tolist())
     parts = [part for part in core.keys.parts() if part[1] in alive]
     width = len(parts[0][0]) if parts else 0
+    solutions = core.solutions.rows
+    values = core.layout.spread(_symbols(core.entries.rows), solutions)
     return {
         "position": core.position,
         "entries": [core.entries.first, *columns_of(core.entries.rows)],
-        "solutions": [core.solutions.first, Values(core.solutions.rows[:, :-1]), core.solutions.rows[:, -1]],
+        "solutions": [core.solutions.first, Values(values), solutions[:, -1]],
         "keys": Values(np.array([key for key, _, _ in parts], dtype=np.int64).reshape(len(parts), width)),
         "parts": np.array([part[1:] for part in parts], dtype=np.int64).reshape(-1, 2),
     }
@@ -39,7 +41,7 @@ def restore_core(core: CeaCore, state: Mapping[str, Any]) -> None:
     entries = rows_of(columns, len(columns[0]))
     core.entries.restore(first, entries)
     first_solution, values, numbers = state["solutions"]
-    core.solutions.restore(first_solution, np.column_stack((values.ids, numbers)))
+    core.solutions.restore(first_solution, core.layout.packed(_symbols(entries), values.ids, numbers))
     partitions = [tuple(key) for key in state["keys"].ids.tolist()]
     parts = state["parts"].tolist()
     core.keys.restore([(key, *part) for key, part in zip(partitions, parts, strict=True)])
@@ -47,9 +49,14 @@ def restore_core(core: CeaCore, state: Mapping[str, Any]) -> None:
         _replay(core, entries, first, dict(parts))
 
 
+def _symbols(entries: Ids) -> Ids:
+    """The symbol of each solution of the entries."""
+    return np.repeat(entries[:, SYMBOL], entries[:, COUNT])
+
+
 def _replay(core: CeaCore, entries: Ids, first: int, consumed: Mapping[int, int]) -> None:
     """Replays all bit vectors after the last consumed event of their partition, where tables begin anew."""
-    keys = core.solutions.take(entries[:, FIRST])[:, list(core.key)]
+    keys = core.solutions.take(entries[:, FIRST])[:, : len(core.layout.key)]
     begins = np.ones(len(entries), dtype=np.bool_)
     begins[1:] = (entries[1:, POSITION] != entries[:-1, POSITION]) | (keys[1:] != keys[:-1]).any(axis=1)
     vectors = np.flatnonzero(begins)

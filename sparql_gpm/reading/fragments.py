@@ -105,7 +105,18 @@ def _unusual_parts(text: bytes, line: int, time_predicates: frozenset[bytes]) ->
     except (SyntaxError, ValueError) as error:
         found = parse_fault(error)
         return (LeftOut(line, found.column, found.reason, text, found.kind),)
-    return [_of_quad(text, line, token_of(s), token_of(p), token_of(g), time_predicates) for s, p, _, g in quads]
+    several = len(quads) > 1  # between carriage returns: each is a line of its own event
+    return [
+        _of_quad(
+            f"{quad} .".encode() if several else text,
+            line,
+            token_of(quad.subject),
+            token_of(quad.predicate),
+            token_of(quad.graph_name),
+            time_predicates,
+        )
+        for quad in quads
+    ]
 
 
 def _of_quad(

@@ -153,6 +153,16 @@ def test_a_sorted_input_comes_back_byte_for_byte(tmp_path: Path, inside: bool) -
     assert same_events((tmp_path / "once.trig").read_text(), "trig", in_order(inside))
 
 
+def test_statements_between_carriage_returns_go_each_to_the_event_of_its_graph(tmp_path: Path) -> None:
+    (tmp_path / "in.nq").write_bytes(in_order().replace("\n", "\r").encode())
+    spaseq("sort", tmp_path / "in.nq", "-o", tmp_path / "out.nq")
+    assert (tmp_path / "out.nq").read_text() == in_order()
+    several = "".join([quads(2)[0], time_line(2, 2), quads(1)[0], time_line(1, 1)])
+    (tmp_path / "in.nq").write_bytes(several.replace("\n", "\r").encode())
+    spaseq("sort", tmp_path / "in.nq", "-o", tmp_path / "out.nq")
+    assert (tmp_path / "out.nq").read_text() == time_line(1, 1) + quads(1)[0] + time_line(2, 2) + quads(2)[0]
+
+
 def same_events(text: str, rdf_format: str, nquads: str) -> bool:
     """True if the events are the same, whatever the labels of blank nodes."""
     (found, reports), (expected, _) = read(text, rdf_format), read(nquads)

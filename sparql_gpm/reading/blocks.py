@@ -76,6 +76,7 @@ class Blocks:
     line_bytes_max  the length of a line from which on it is too long
     pausing         the stream is live and has no more bytes just now: complete events should be yielded
     broken_off      the error that ended the stream too early, if one did
+    reads           the blocks that are read from the stream at once, as one
     quiet_s         after so many seconds without a byte of a live stream an empty block says so; None: none does
     quiet           this is such a block, and the last line is whole
     whole           so is the last line of what has been read
@@ -87,8 +88,9 @@ class Blocks:
         live: bool,
         line_bytes_max: int = LINE_BYTES_MAX,
         quiet_s: float | None = None,
+        reads: int = 1,
     ) -> None:
-        self._stream, self._live = stream, live
+        self._stream, self._live, self._reads_at_once = stream, live, reads
         self._quiet_s = quiet_s
         self.quiet = False
         self.whole = True
@@ -97,7 +99,7 @@ class Blocks:
         self.broken_off: BrokenOff | None = None
 
     def __iter__(self) -> Iterator[bytes | LongPiece]:
-        waiting: list[bytes] = []
+        waiting: list[bytes | memoryview] = []
         length, skipping = 0, False
         for block in self._reads():
             if not block:
@@ -114,7 +116,7 @@ class Blocks:
             end = block.rfind(b"\n") + 1
             self.whole = end == len(block)
             if end:
-                waiting.append(block[:end])
+                waiting.append(memoryview(block)[:end] if waiting else block[:end])
                 yield from self._lines(b"".join(waiting))
                 waiting, length = [], 0
             waiting.append(block[end:])
@@ -146,14 +148,14 @@ class Blocks:
             yield text[start:]
 
     def _reads(self) -> Iterator[bytes]:
-        first = True
+        first, size = True, self._reads_at_once * BLOCK_BYTES
         try:
             while True:
                 if self.pausing and self._is_quiet():
                     yield b""
-                if not (block := self._stream.read(BLOCK_BYTES)):
+                if not (block := self._stream.read(size)):
                     break
-                self.pausing = self._live and len(block) < BLOCK_BYTES
+                self.pausing = self._live and len(block) < size
                 yield block.removeprefix(_BYTE_ORDER_MARK) if first else block
                 first = False
         except BrokenOff as error:

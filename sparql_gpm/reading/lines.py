@@ -43,6 +43,8 @@ KEPT_KERNEL_BYTES_MIN = 10 << 20
 """Input from this size on repays loading kernels that an earlier process has compiled."""
 BLOCK_BYTES_MIN = 1 << 14
 """A shorter block is read line by line."""
+READ_AT_ONCE = 2
+"""Blocks that are scanned as one: each costs the thread that reads a third of a millisecond beside its events."""
 AHEAD = 2
 """Blocks that are scanned ahead, for each thread beside that which reads."""
 
@@ -85,7 +87,7 @@ class NQuadsReader:
         yield from self.flush()
 
     def _blocks(self, stream: ByteStream, live: bool) -> Blocks:
-        return Blocks(stream, live, self._options.line_bytes_max, self._options.quiet_s)
+        return Blocks(stream, live, self._options.line_bytes_max, self._options.quiet_s, READ_AT_ONCE)
 
     def _ahead(self, blocks: Blocks, live: bool) -> Iterator[tuple[bytes | LongPiece, Callable[[], Scanned] | None]]:
         """The blocks with what scans give, or None where kernels do not read them.

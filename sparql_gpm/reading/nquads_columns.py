@@ -96,6 +96,11 @@ class ColumnReader:
 
         Gives the number of lines before those left now.
         """
+        line = yield from self._take_scanned(scanned, before)
+        self.scanner.reuse(scanned)
+        return line
+
+    def _take_scanned(self, scanned: Scanned, before: int) -> Generator[LocatedBatch, None, int]:
         head, left = scanned.head if self.left else 0, self.left
         joined = left + scanned.since(0, head)
         begin = before + left.count(b"\n")
@@ -203,7 +208,7 @@ class ColumnReader:
         unread = np.flatnonzero(groups[:, kernel.STATE] & kernel.UNREAD)
         doubtful = np.zeros(len(unread), dtype=np.bool_)
         for index, group in enumerate(unread.tolist()):
-            stated = parse_token(scanned.text[groups[group, kernel.STAMP_START] : groups[group, kernel.STAMP_STOP]])
+            stated = parse_token(scanned.text(groups[group, kernel.STAMP_START], groups[group, kernel.STAMP_STOP]))
             try:
                 groups[group, kernel.TIME] = self._rule.stated(stated)
             except ValueError:

@@ -28,7 +28,15 @@ from sparql_gpm.interning.term_table_kernels import (
     same_bytes,
 )
 from sparql_gpm.reading.nquads_cut import NONE, cut, next_line
-from sparql_gpm.reading.token_kernels import LESS, NO_TIME, is_plain_iri, is_plain_token, plain_number, plain_time
+from sparql_gpm.reading.token_kernels import (
+    LESS,
+    NEWLINE,
+    NO_TIME,
+    is_plain_iri,
+    is_plain_token,
+    plain_number,
+    plain_time,
+)
 
 ODD, STAMPED, UNREAD, CONFLICT, PARTIAL = 1, 2, 4, 8, 16
 """States of a group: it has an unusual line; a timestamp; a timestamp in another form; two different timestamps; a
@@ -88,6 +96,15 @@ class Scan(NamedTuple):
     rows: Ids
     groups: Ids
     counts: Ids
+
+
+@free_kernel
+def lines_in(text: Bytes, size: int) -> int:
+    """The number of newlines among the first bytes of a text."""
+    count = 0
+    for index in range(size):
+        count += text[index] == NEWLINE
+    return count
 
 
 @free_kernel

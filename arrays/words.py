@@ -40,6 +40,22 @@ def _word_at(typing: Any, text: Any, at: Any) -> Any:
     return types.int64(text, types.int64), _load(64)
 
 
+def _put_word(typing: Any, text: Any, at: Any, word: Any) -> Any:
+    """text[at:at + 8] = word, little-endian; at must not be negative."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(array.data, [arguments[1]])
+        builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(text, types.int64, types.int64), code
+
+
+def _put_word_in_python(text: Bytes, at: int, word: int) -> None:
+    text[at : at + WORD] = np.array([word], dtype="<i8").view(np.uint8)
+
+
 def _first_byte(typing: Any, mask: Any) -> Any:
     """The number of the byte, counted from the lowest, that holds the lowest bit set in a word; there must be one."""
 
@@ -58,3 +74,4 @@ def _either(code: Callable[..., Any], in_python: Callable[..., Any]) -> Callable
 byte_at: Callable[[Bytes, int], int] = _either(_byte_at, lambda text, at: int(text[at]))
 word_at: Callable[[Bytes, int], int] = _either(_word_at, lambda text, at: text[at : at + WORD].view("<i8")[0])
 first_byte: Callable[[int], int] = _either(_first_byte, lambda mask: (int(mask & -mask).bit_length() - 1) // WORD)
+put_word: Callable[[Bytes, int, int], None] = _either(_put_word, _put_word_in_python)

@@ -95,7 +95,7 @@ class ByteStrings:
     def retain(self, kept: Mask) -> int:
         """Free every id that is not kept; returns their number. O(ids + bytes kept)."""
         lengths = self.entries[1 : len(kept), kernels.LENGTH]
-        arena = zeros((max(1 << 12, 2 * int(lengths[kept[1:]].sum())),), np.uint8)
+        arena = zeros((max(1 << 12, 2 * int(lengths[kept[1:]].sum()) + WORD),), np.uint8)
         released = kernels.keep(self.arena, self.entries, kept, arena)
         self.arena = arena
         self.slots[:] = 0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.jit import kernel, part
-from arrays.words import WORD, Bytes, word_at
+from arrays.words import WORD, Bytes, put_word, word_at
 from sparql_gpm.columns import Ids, Mask
 
 Slots = NDArray[np.int32]
@@ -62,6 +62,15 @@ def same_bytes(left: Bytes, left_start: int, right: Bytes, right_start: int, len
 
 
 @part
+def copy(text: Bytes, start: int, length: int, out: Bytes, at: int) -> None:
+    """Copy a string to a place, a word at a time: what stands in the word behind it is overwritten."""
+    done = 0
+    while done < length:
+        put_word(out, at + done, word_at(text, start + done))
+        done += WORD
+
+
+@part
 def find(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
     """The id of text[start:stop], or 0."""
     last = len(slots) - 1
@@ -85,8 +94,7 @@ def add(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: I
         new = int(entries[0, NEXT])
         entries[0, NEXT] = new + 1
     at = entries[0, USED]
-    for index in range(stop - start):
-        arena[at + index] = text[start + index]
+    copy(text, start, stop - start, arena, at)
     entries[0, USED] = at + stop - start
     entries[0, LIVE] += 1
     entries[new, START], entries[new, LENGTH] = at, stop - start
@@ -168,7 +176,7 @@ def copy_out(arena: Bytes, entries: Ids, ids: Ids, out: Bytes) -> None:
 def keep(arena: Bytes, entries: Ids, kept: Mask, other_arena: Bytes) -> int:
     """Free the ids that are not kept, and move the other strings to another arena; returns the number of ids freed.
 
-    The slots are stale afterwards.
+    The other arena has room for them and a word more. The slots are stale afterwards.
     """
     at = released = 0
     for identifier in range(1, entries[0, NEXT]):
@@ -176,8 +184,7 @@ def keep(arena: Bytes, entries: Ids, kept: Mask, other_arena: Bytes) -> int:
         if length == 0:
             continue
         if kept[identifier]:
-            for index in range(length):
-                other_arena[at + index] = arena[start + index]
+            copy(arena, start, length, other_arena, at)
             entries[identifier, START] = at
             at += length
         else:

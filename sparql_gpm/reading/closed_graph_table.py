@@ -12,7 +12,7 @@ from sparql_gpm.columns import Ids
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.interning.pages import zeros
 from sparql_gpm.interning.term_table import as_bytes
-from sparql_gpm.interning.term_table_kernels import hash_of, same_bytes
+from sparql_gpm.interning.term_table_kernels import copy, hash_of, same_bytes
 
 COUNT, FORGOTTEN = 0, 1
 """The state: the number of keys in the table, and of the oldest of them, which do not count any more."""
@@ -57,7 +57,7 @@ class ClosedGraphTable:
         )
 
     def _first_known(self, text: Bytes, starts: Ids, stops: Ids, remember: bool) -> int:
-        table = self._arena, self._ends, self._slots, self._state
+        table = self._arena, self._ends, self._hashes, self._slots, self._state
         return int(first_known(text, starts, stops, remember, self._size, *table))
 
     def _reserve(self, keys: int, size: int) -> None:
@@ -66,14 +66,17 @@ class ClosedGraphTable:
         if self._fit(count + keys, int(self._ends[count]) + size):
             return
         begin, end = self._ends[[forgotten, count]].tolist()
-        text, ends = self._arena[begin : end + WORD].copy(), self._ends[forgotten : count + 1] - begin
-        text.flags.writeable = False  # one signature of the kernel for all texts
-        needed = int(_ROOM * (count - forgotten + keys)), int(_ROOM * (end - begin + size))
-        self._state[:] = 0
-        self._slots[:] = 0
-        if not self._fit(*needed):
+        live = count - forgotten
+        text, ends = self._arena[begin:end].copy(), self._ends[forgotten : count + 1] - begin
+        hashes = self._hashes[forgotten:count].copy()
+        needed = int(_ROOM * (live + keys)), int(_ROOM * (end - begin + size))
+        if self._fit(*needed):
+            self._slots[:] = 0
+        else:
             self._make_arrays(*needed)
-        self._first_known(text, ends[:-1], ends[1:], remember=True)
+        self._arena[: end - begin], self._ends[: live + 1], self._hashes[:live] = text, ends, hashes
+        self._state[:] = live, 0
+        fill(self._hashes, live, self._slots)
 
     def _fit(self, keys: int, size: int) -> bool:
         """True if the arrays are long enough."""
@@ -82,6 +85,7 @@ class ClosedGraphTable:
     def _make_arrays(self, keys: int, size: int) -> None:
         self._arena: Bytes = zeros((max(size, _BYTES_MIN) + WORD,), np.uint8)
         self._ends: Ids = zeros((max(keys, _KEYS_MIN) + 1,), np.int64)
+        self._hashes: Ids = zeros((len(self._ends),), np.int64)
         self._slots: Ids = zeros((1 << (2 * len(self._ends) - 1).bit_length(),), np.int64)
 
 
@@ -91,27 +95,29 @@ def _alone(key: bytes) -> tuple[Bytes, Ids, Ids]:
 
 @free_kernel
 def first_known(
-    text: Bytes, starts: Ids, stops: Ids, remember: bool, size: int, arena: Bytes, ends: Ids, slots: Ids, state: Ids
-) -> int:
+    text: Bytes, starts: Ids, stops: Ids, remember: bool, size: int,
+    arena: Bytes, ends: Ids, hashes: Ids, slots: Ids, state: Ids,
+) -> int:  # fmt: skip
     """The index of the first key text[starts[i]:stops[i]] that is among the last `size` keys, else the number of keys.
 
     With `remember` the keys before it are added; there must be room for all.
 
     arena   bytes: the keys, one after the other, and at least a word more
     ends    int64[keys + 1]: 0, and the end of each key
+    hashes  int64[keys]
     slots   int64, a power of two: by the hash of a key, its number, from 1 on, and bits of its hash, so that other keys
             are seldom looked at; 0 where there is none
     state   COUNT, FORGOTTEN
     """
     last = len(slots) - 1
-    hashes, touched = np.empty(_AT_ONCE, dtype=np.int64), np.empty(_AT_ONCE, dtype=np.int64)
+    coming, touched = np.empty(_AT_ONCE, dtype=np.int64), np.empty(_AT_ONCE, dtype=np.int64)
     for index in range(len(starts)):
         start, stop = starts[index], stops[index]
         if index % _AT_ONCE == 0:
             for ahead in range(min(_AT_ONCE, len(starts) - index)):
-                hashes[ahead] = hash_of(text, starts[index + ahead], stops[index + ahead])
-                touched[ahead] = slots[hashes[ahead] & last]
-        hash_ = hashes[index % _AT_ONCE]
+                coming[ahead] = hash_of(text, starts[index + ahead], stops[index + ahead])
+                touched[ahead] = slots[coming[ahead] & last]
+        hash_ = coming[index % _AT_ONCE]
         slot = hash_ & last
         while slots[slot] != 0:
             number = slots[slot] & _NUMBER
@@ -121,6 +127,7 @@ def first_known(
                     return index
             slot = (slot + 1) & last
         if remember:
+            hashes[state[COUNT]] = hash_
             _append(text, start, stop, arena, ends, state)
             slots[slot] = (hash_ & ~_NUMBER) | state[COUNT]
             state[FORGOTTEN] = max(state[FORGOTTEN], state[COUNT] - size)
@@ -131,7 +138,17 @@ def first_known(
 def _append(text: Bytes, start: int, stop: int, arena: Bytes, ends: Ids, state: Ids) -> None:
     count = state[COUNT]
     at = ends[count]
-    for offset in range(stop - start):
-        arena[at + offset] = text[start + offset]
+    copy(text, start, stop - start, arena, at)
     ends[count + 1] = at + stop - start
     state[COUNT] = count + 1
+
+
+@free_kernel
+def fill(hashes: Ids, count: int, slots: Ids) -> None:
+    """Enter so many keys, no two of which are equal, into slots that are all 0."""
+    last = len(slots) - 1
+    for index in range(count):
+        slot = hashes[index] & last
+        while slots[slot] != 0:
+            slot = (slot + 1) & last
+        slots[slot] = (hashes[index] & ~_NUMBER) | (index + 1)

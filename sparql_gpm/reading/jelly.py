@@ -48,10 +48,16 @@ class JellyReader:
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        self._rows, self._waiting, self._columns, number = Rows(), [], None, 0
+        self._rows, self._waiting, self._columns = Rows(), [], None
         self._waiting_bytes = 0
         self._builder.start_input()
-        frames = Frames(stream, self._options.line_bytes_max)
+        try:
+            yield from self._read(Frames(stream, self._options.line_bytes_max), live)
+        finally:
+            self._rows, self._columns = Rows(), None  # arrays go at once, not with the next search for cycles
+
+    def _read(self, frames: Frames, live: bool) -> Iterator[LocatedBatch]:
+        number = 0
         while frames.hold():
             columns = self._column_reader(frames)
             if columns is not None:

@@ -7,7 +7,7 @@ reports do not depend on the reader.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,18 +16,19 @@ import pyoxigraph as ox
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
-from sparql_gpm.interning import term_table_kernels as interned
 from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.reading import jelly_groups as layout
 from sparql_gpm.reading import jelly_kernel as kernel
 from sparql_gpm.reading import jelly_term_kernels as terms
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.jelly_forms import Forms
-from sparql_gpm.reading.jelly_lookups import OPEN_GRAPH, REGISTERS, SharedState
+from sparql_gpm.reading.jelly_lookups import FIRST, OPEN_GRAPH, REGISTERS, SharedState
 from sparql_gpm.reading.jelly_registers import Registers
 from sparql_gpm.reading.jelly_rows import FLAT_LOGICAL, TRIPLES, Rows
 from sparql_gpm.reading.jelly_scanned import Place, Scanned
+from sparql_gpm.reading.jelly_written import WRITTEN_COLUMNS
 from sparql_gpm.reading.options import ReadOptions
+from sparql_gpm.reading.predicate_filter import PredicateFilter
 from sparql_gpm.terms import IRI
 
 GROUPS_MAX = 1024
@@ -37,6 +38,8 @@ FRAMES_MAX = 1 << 16
 _STATEMENT_BYTES_MIN = 4
 ROOM_MIN = 1 << 14
 """New terms, forms and entries for which there is room in a scan; more if a frame needs it."""
+_WRITTEN_BYTES = 8
+"""Bytes of input for a written term, for which there is room besides."""
 _TERM_BYTES = 32
 """Bytes of a new term for which there is room at first."""
 
@@ -74,9 +77,8 @@ class JellyColumns:
         self._rule, self._bytes_max = options.time_rule, options.line_bytes_max
         self._times = np.array(sorted(dictionary.pin(IRI(iri)) for iri in options.time_predicates), dtype=np.int64)
         self._filter = options.predicates
-        self._wanted = self._marked(() if self._filter is None else self._filter.predicates)
-        needed = () if self._filter is None else self._filter.predicates.union(options.time_predicates)
-        self._needed = self._marked(needed).view(np.uint8)
+        self._wanted = self._marked(self._filter)
+        self._needed = self._wanted.view(np.uint8)
         flat = rows.options.logical % 10 in FLAT_LOGICAL
         self._mode = layout.FLAT if flat else layout.TRIPLE_UNITS if rows.options.physical == TRIPLES else layout.UNITS
         self._forms = Forms(dictionary)
@@ -87,10 +89,12 @@ class JellyColumns:
         self.consumed = self.frames = 0
         self.unusual = False
 
-    def _marked(self, predicates: Collection[str]) -> Mask:
-        """By id, true for these IRIs; of none an array that is empty."""
-        ids = [self._dictionary.pin(IRI(iri)) for iri in predicates]
-        marked = np.zeros(max(ids, default=-1) + 1, dtype=np.bool_)
+    def _marked(self, only: PredicateFilter | None) -> Mask:
+        """By id, true for the predicates that are wanted; if all are an array that is empty."""
+        if only is None:
+            return np.zeros(0, dtype=np.bool_)
+        ids = [self._dictionary.pin(IRI(iri)) for iri in only.predicates]
+        marked = np.zeros(max(ids, default=0) + 1, dtype=np.bool_)
         marked[ids] = True
         return marked
 
@@ -139,9 +143,10 @@ class JellyColumns:
             np.empty((statements, 4), dtype=np.int64),
             np.empty((statements, layout.GROUP_COLUMNS), dtype=np.int64),
             np.empty((min(size, FRAMES_MAX), 4), dtype=np.int64),
+            np.empty(2 * size + room * _TERM_BYTES, dtype=np.uint8),
             np.empty(REGISTERS, dtype=np.int64),
         )
-        lazy = np.empty((1 if self._filter is None else statements, 2), dtype=np.int64)
+        written = np.empty((size // _WRITTEN_BYTES + room, WRITTEN_COLUMNS), dtype=np.int64)
         counts, uncertain = np.zeros(terms.COUNTS, dtype=np.int64), np.empty(room, dtype=np.int64)
         token = np.empty(room * _TERM_BYTES, dtype=np.uint8)
         source = layout.Source(
@@ -153,14 +158,18 @@ class JellyColumns:
             known = terms.Terms(
                 strings.arena, strings.entries, strings.slots, table.numbers,
                 forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain,
-                self._needed, lazy, counts,
+                self._needed, written, counts,
             )  # fmt: skip
             kernel.scan(source, self._state.lookups, known, out)
             table.set_numbers(uncertain[: counts[terms.UNCERTAIN]])
         rows, asides, groups, frames = counts[[terms.ROWS, terms.ASIDES, terms.GROUPS, terms.FRAMES]].tolist()
-        self.consumed = int(counts[terms.PLACE])
-        found = Scanned(place, out.rows[:, :rows], out.asides[:asides], out.groups[:groups], out.frames[:frames], lazy)
+        self.consumed, lookups = int(counts[terms.PLACE]), self._state.lookups
+        found = Scanned(
+            place, out.rows[:, :rows], out.asides[:asides], out.groups[:groups], out.frames[:frames],
+            out.keys, written, int(lookups.registers[FIRST]), lookups.text,
+        )  # fmt: skip
         self._registers.settle(found)
+        lookups.registers[FIRST] += len(written)
         return found, int(counts[terms.STATUS])
 
     def _refresh(self) -> None:
@@ -270,14 +279,11 @@ class JellyColumns:
         """The names of groups that are events, up to the first whose graph is reopened."""
         if self._mode == layout.TRIPLE_UNITS:
             return [self._builder.new_name() for _ in range(group, stop)]
-        strings = self._dictionary.table().strings
-        entries = strings.entries[scanned.groups[group:stop, layout.KEY]]
-        text = strings.arena.view()
-        text.flags.writeable = False  # one signature of the kernel for all texts
-        starts = np.ascontiguousarray(entries[:, interned.START])
-        return self._builder.close_fresh(text, starts, starts + entries[:, interned.LENGTH])
+        keys = scanned.keys.view()
+        keys.flags.writeable = False  # one signature of the kernel for all texts
+        places = scanned.groups[group:stop, [layout.KEY_START, layout.KEY_STOP]].T
+        return self._builder.close_fresh(keys, *map(np.ascontiguousarray, places))
 
     def _goes_on(self, scanned: Scanned, group: int) -> bool:
         """True if the group is of the event that is open."""
-        key = int(scanned.groups[group, layout.KEY])
-        return key > 0 and self._builder.key is not None and self._dictionary.token(key) == self._builder.key
+        return self._builder.key is not None and scanned.key(group) == self._builder.key

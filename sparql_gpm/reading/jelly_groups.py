@@ -9,8 +9,12 @@ from arrays.words import Bytes, byte_at
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table_kernels import LENGTH as TERM_LENGTH
 from sparql_gpm.interning.term_table_kernels import START as TERM_START
-from sparql_gpm.reading.jelly_lookups import DEFAULT
-from sparql_gpm.reading.jelly_term_kernels import ASIDES, FRAMES, GROUPS, ROWS, Terms
+from sparql_gpm.interning.term_table_kernels import same_bytes
+from sparql_gpm.reading.jelly_lookups import DEFAULT, FIRST, LAZY, Lookups
+from sparql_gpm.reading.jelly_term_kernels import ASIDES, FRAMES, GROUPS, KEYS, ROOM, ROWS, Terms, worsen
+from sparql_gpm.reading.jelly_written import TIME as WRITTEN_TIME
+from sparql_gpm.reading.jelly_written import is_lazy, is_written, put_key
+from sparql_gpm.reading.protobuf_kernels import BAD
 from sparql_gpm.reading.token_kernels import NO_TIME, plain_time
 
 FLAT, UNITS, TRIPLE_UNITS = range(3)
@@ -18,10 +22,11 @@ FLAT, UNITS, TRIPLE_UNITS = range(3)
 UNUSUAL, STAMPED, UNREAD, CONFLICT, WHOLE_FRAME = 1, 2, 4, 8, 16
 """States of a group: it has a statement that is no part of an event; a timestamp; a timestamp in another form; two
 different timestamps; all groups of its frame are to be read together."""
-KEY, FRAME, ROW, ASIDE, TIME, STATE, STAMP = range(7)
+KEY, FRAME, ROW, ASIDE, TIME, STATE, STAMP, KEY_START, KEY_STOP = range(9)
 """Columns of a group: its graph as a term in a register (DEFAULT: it has no name); its frame; its first row and aside;
-its time, if it is STAMPED and not UNREAD; its state; the id of the object of its timestamp."""
-GROUP_COLUMNS = 7
+its time, if it is STAMPED and not UNREAD; its state; the object of its timestamp, an id if it is UNREAD; the place of
+the IRI of its graph, in brackets, among the keys."""
+GROUP_COLUMNS = 9
 BEGIN, END, FRAME_ROW, FRAME_ASIDE = range(4)
 """Columns of a frame: its place in the bytes, its first row and aside."""
 UNIT_GRAPHS_MAX = 1024
@@ -54,6 +59,7 @@ class Found(NamedTuple):
     asides      int64[asides, 4]: statements of the default graph, each with the number of rows before it
     groups      int64[groups, GROUP_COLUMNS]
     frames      int64[frames, 4]
+    keys        the IRIs of the graphs of groups, in brackets, one after the other
     saved       int64[REGISTERS], for the registers before a frame
     """
 
@@ -61,31 +67,47 @@ class Found(NamedTuple):
     asides: Ids
     groups: Ids
     frames: Ids
+    keys: Bytes
     saved: Ids
 
 
 @lean_part
+def states_time(predicate: int, source: Source) -> bool:
+    """True for a predicate of timestamps."""
+    found = False
+    for index in range(len(source.time_predicates)):
+        found |= predicate == source.time_predicates[index]
+    return found
+
+
+@lean_part
 def enter(
-    source: Source, subject: int, predicate: int, target: int, graph: int, groups: int, terms: Terms, found: Found
+    source: Source,
+    subject: int,
+    predicate: int,
+    target: int,
+    graph: int,
+    groups: int,
+    lookups: Lookups,
+    terms: Terms,
+    found: Found,
 ) -> None:
     """Enter a statement in the group of its graph."""
     counts, out = terms.counts, found.groups
-    states_time = False
-    for index in range(len(source.time_predicates)):
-        states_time |= predicate == source.time_predicates[index]
+    timed = states_time(predicate, source)
     aside = graph == DEFAULT and source.mode != TRIPLE_UNITS
     key = subject if aside else graph
     first = groups if source.mode != FLAT else 0
     last = counts[GROUPS] - 1
-    foreign = aside and not states_time
-    if last < first or (out[last, KEY] != key and not foreign):
-        last = _begin_group(0 if foreign else key, counts, out)
-        if foreign or (key != DEFAULT and not _is_ascii(key, terms)):
-            out[last, STATE] |= UNUSUAL
+    foreign = aside and not timed
+    if last < first or (not foreign and not _is_key(key, last, lookups, terms, found)):
+        last = _begin_group(0 if foreign else key, lookups, terms, found)
+    elif not foreign:
+        out[last, KEY] = key  # written in the same way, it is known at once
     if foreign:
         out[last, STATE] |= UNUSUAL
-    if states_time and (aside or subject == graph or source.mode == TRIPLE_UNITS):
-        _stamp(target, last, terms, out)
+    if timed and (aside or source.mode == TRIPLE_UNITS or _is_key(subject, last, lookups, terms, found)):
+        _stamp(target, last, lookups, terms, out)
     if aside:
         row = counts[ASIDES]
         found.asides[row, 0], found.asides[row, 1], found.asides[row, 2] = subject, predicate, target
@@ -98,34 +120,56 @@ def enter(
 
 
 @lean_part
-def _is_ascii(key: int, terms: Terms) -> bool:
-    """True for an IRI in ASCII."""
-    if key <= 0:
+def _is_key(term: int, group: int, lookups: Lookups, terms: Terms, found: Found) -> bool:
+    """True if this is the graph of a group."""
+    key, out = found.groups[group, KEY], found.groups
+    if term == key:
+        return True
+    if not is_lazy(term) and not is_lazy(key):
         return False
-    start = terms.entries[key, TERM_START]
-    every = 0
-    for at in range(start, start + terms.entries[key, TERM_LENGTH]):
-        every |= byte_at(terms.arena, at)
-    return every < 0x80
+    start, stop = out[group, KEY_START], out[group, KEY_STOP]
+    names, first = lookups.text, lookups.registers[FIRST]
+    return start < stop and is_written(
+        term, terms.written, first, names, terms.arena, terms.entries, found.keys, start, stop
+    )
 
 
 @lean_part
-def _begin_group(key: int, counts: Ids, out: Ids) -> int:
-    group = counts[GROUPS]
+def _begin_group(key: int, lookups: Lookups, terms: Terms, found: Found) -> int:
+    """A new group of a graph; 0 stands for none. Other names than IRIs in ASCII make it UNUSUAL."""
+    counts, out = terms.counts, found.groups
+    group, start = counts[GROUPS], counts[KEYS]
+    stop, state = start, 0
+    if key > 0 or is_lazy(key):
+        names, first = lookups.text, lookups.registers[FIRST]
+        stop = put_key(key, terms.written, first, names, terms.arena, terms.entries, found.keys, start)
+        if stop == BAD:
+            worsen(counts, ROOM)
+            stop = start
+        if not is_lazy(key):
+            every = 0
+            for at in range(start, stop):
+                every |= byte_at(found.keys, at)
+            state = UNUSUAL if every >= 0x80 else 0
+    elif key != DEFAULT:
+        state = UNUSUAL
     out[group, KEY], out[group, FRAME] = key, counts[FRAMES]
     out[group, ROW], out[group, ASIDE] = counts[ROWS], counts[ASIDES]
-    out[group, TIME], out[group, STATE], out[group, STAMP] = NO_TIME, 0, 0
-    counts[GROUPS] = group + 1
+    out[group, TIME], out[group, STATE], out[group, STAMP] = NO_TIME, state, 0
+    out[group, KEY_START], out[group, KEY_STOP] = start, stop
+    counts[GROUPS], counts[KEYS] = group + 1, stop
     return int(group)
 
 
 @lean_part
-def _stamp(target: int, group: int, terms: Terms, out: Ids) -> None:
+def _stamp(target: int, group: int, lookups: Lookups, terms: Terms, out: Ids) -> None:
     """Enter a timestamp with this object in a group."""
     time = NO_TIME
     if target > 0:
         start = terms.entries[target, TERM_START]
         time = plain_time(terms.arena, start, start + terms.entries[target, TERM_LENGTH])
+    elif is_lazy(target):
+        time = terms.written[LAZY - target - lookups.registers[FIRST], WRITTEN_TIME]
     else:
         out[group, STATE] |= UNUSUAL
     if out[group, STATE] & STAMPED:
@@ -147,7 +191,19 @@ def check_unit(first: int, terms: Terms, found: Found) -> None:
     if apart:
         for group in range(first + 1, stop):
             for other in range(first, group):
-                apart &= out[group, KEY] != out[other, KEY]
+                apart &= not _same_key(group, other, found)
     if not apart:
         for group in range(first, stop):
             out[group, STATE] |= WHOLE_FRAME
+
+
+@lean_part
+def _same_key(group: int, other: int, found: Found) -> bool:
+    """True if two groups are of one graph."""
+    out = found.groups
+    if out[group, KEY] == out[other, KEY]:
+        return True
+    start, length = out[group, KEY_START], out[group, KEY_STOP] - out[group, KEY_START]
+    if length == 0 or out[other, KEY_STOP] - out[other, KEY_START] != length:
+        return False
+    return same_bytes(found.keys, start, found.keys, out[other, KEY_START], length)

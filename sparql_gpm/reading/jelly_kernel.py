@@ -22,32 +22,44 @@ from sparql_gpm.reading.jelly_groups import (
     Source,
     check_unit,
     enter,
+    states_time,
 )
-from sparql_gpm.reading.jelly_lookups import DEFAULT, GRAPH, LAZY, OBJECT, OPEN_GRAPH, PREDICATE, SUBJECT, Lookups
+from sparql_gpm.reading.jelly_lookups import (
+    DEFAULT,
+    FIRST,
+    GRAPH,
+    LAZY,
+    OBJECT,
+    OPEN_GRAPH,
+    PREDICATE,
+    SUBJECT,
+    Lookups,
+)
 from sparql_gpm.reading.jelly_term_kernels import (
     ASIDES,
-    BAD,
     CHANGES,
     FINE,
     FORMS,
     FRAMES,
     GROUPS,
-    LAZIES,
+    KEYS,
     ODD,
     PLACE,
     ROOM,
     ROWS,
     STATUS,
+    WRITTEN,
     Terms,
-    copied,
     identifiers,
-    is_lazy,
     is_needed,
+    is_plain_entry,
     is_utf8,
     term_id,
-    varint,
     worsen,
 )
+from sparql_gpm.reading.jelly_written import IRI, LABEL, LITERAL, TIME, TRIPLE, copied, is_lazy
+from sparql_gpm.reading.protobuf_kernels import BAD, varint
+from sparql_gpm.reading.token_kernels import NO_TIME
 
 
 @lean_kernel
@@ -66,7 +78,7 @@ def scan(source: Source, lookups: Lookups, terms: Terms, found: Found) -> None:
         for number in range(lookup.REGISTERS):
             found.saved[number] = registers[number]
         groups, row, aside, forms = counts[GROUPS], counts[ROWS], counts[ASIDES], counts[FORMS]
-        lazies = counts[LAZIES]
+        written, keys = counts[WRITTEN], counts[KEYS]
         counts[CHANGES] = 0
         frame = counts[FRAMES]
         found.frames[frame, BEGIN], found.frames[frame, END] = begin, end
@@ -74,7 +86,7 @@ def scan(source: Source, lookups: Lookups, terms: Terms, found: Found) -> None:
         _frame(source, begin, end, groups, lookups, terms, found)
         if counts[STATUS] != FINE:
             counts[GROUPS], counts[ROWS], counts[ASIDES], counts[FORMS] = groups, row, aside, forms
-            counts[LAZIES] = lazies
+            counts[WRITTEN], counts[KEYS] = written, keys
             _undo(lookups, found.saved, counts[CHANGES])
             return
         counts[FRAMES] = frame + 1
@@ -94,6 +106,7 @@ def _undo(lookups: Lookups, saved: Ids, changes: int) -> None:
             entries = lookups.datatypes
         entries[identifier, lookup.START], entries[identifier, lookup.LENGTH] = start, length
         entries[identifier, lookup.KEY] = keys if table == lookup.PREFIXES else lookup.UNKNOWN
+        entries[identifier, lookup.PLAIN] = 0
     for number in range(lookup.USED):
         lookups.registers[number] = saved[number]
     lookups.registers[lookup.KEYS] = keys
@@ -136,16 +149,17 @@ def _row(source: Source, at: int, end: int, groups: int, lookups: Lookups, terms
     elif kind in (rows.TRIPLE, rows.QUAD, rows.GRAPH_START):
         if kind == rows.GRAPH_START:
             registers[OPEN_GRAPH] = DEFAULT
-        _terms(text, at, end, kind == rows.GRAPH_START, lookups, terms)
+        graph_at = GRAPH if kind == rows.QUAD else OPEN_GRAPH
+        _terms(source, at, end, kind == rows.GRAPH_START, graph_at, lookups, terms)
         if counts[STATUS] != FINE or kind == rows.GRAPH_START:
             return
-        graph = registers[GRAPH] if kind == rows.QUAD else registers[OPEN_GRAPH]
+        graph = registers[graph_at]
         subject, predicate, target = registers[SUBJECT], registers[PREDICATE], registers[OBJECT]
         named = source.mode == TRIPLE_UNITS and graph != DEFAULT
         if subject == 0 or predicate <= 0 or target == 0 or graph == 0 or named:
             worsen(counts, ODD)
         else:
-            enter(source, subject, predicate, target, graph, groups, terms, found)
+            enter(source, subject, predicate, target, graph, groups, lookups, terms, found)
     elif kind in (rows.NAME, rows.PREFIX, rows.DATATYPE):
         _entry(text, at, end, kind - rows.NAME, lookups, counts)
     elif kind == rows.GRAPH_END:
@@ -159,34 +173,59 @@ def _row(source: Source, at: int, end: int, groups: int, lookups: Lookups, terms
 
 
 @lean_part
-def _terms(text: Bytes, at: int, end: int, begins_graph: bool, lookups: Lookups, terms: Terms) -> None:
-    """Read the terms of a statement, or the graph that is open from now on, into registers."""
-    begin, first, lazies, registers = at, 3 if begins_graph else 0, terms.counts[LAZIES], lookups.registers
+def _terms(
+    source: Source, at: int, end: int, begins_graph: bool, graph_at: int, lookups: Lookups, terms: Terms
+) -> None:
+    """Read the terms of a statement, or the graph that is open from now on, into registers.
+
+    graph_at    the register with the graph of the statement
+    """
+    text, begin, registers = source.text, at, lookups.registers
+    first, has_object = 3 if begins_graph else 0, False
+    start = stop = kind = 0
     while True:
+        row = BAD
         if at < end:
             tag = byte_at(text, at)
             length, start = varint(text, at + 1, end)
             slot, kind = first + (((tag >> 3) - 1) >> 2), ((tag >> 3) - 1) & 3
-            again = (begins_graph and at > begin) or (slot == PREDICATE and terms.counts[LAZIES] > lazies)
+            again = (begins_graph and at > begin) or (slot == PREDICATE and has_object)
             if start == BAD or tag >= 0x80 or tag & 7 != 2 or tag < 8 or start + length > end or slot > GRAPH or again:
                 worsen(terms.counts, ODD)
                 return
             at = stop = start + length
+            has_object |= slot == OBJECT
             register = OPEN_GRAPH if begins_graph else slot
-        elif not begins_graph and is_lazy(registers[OBJECT]) and is_needed(registers[PREDICATE], terms):
-            number = LAZY - registers[OBJECT]  # the object of the statement before
-            start, stop = terms.lazy[number, 0], terms.lazy[number, 1]
-            slot, kind, register = OBJECT, 2, OBJECT
         else:
-            return
-        if kind == 2 and slot == GRAPH:
+            slot = -1 if begins_graph else _wanted_slot(source, registers[graph_at], registers, terms)
+            if slot < 0:
+                return
+            register, kind = slot, IRI
+            row = LAZY - registers[slot] - registers[FIRST]
+        if kind == LITERAL and slot == GRAPH:
             registers[register] = DEFAULT
-        elif kind == 3 or (kind == 2 and slot != OBJECT) or (kind == 1 and slot == PREDICATE):
+        elif kind == TRIPLE or (kind == LITERAL and slot != OBJECT) or (kind == LABEL and slot == PREDICATE):
             worsen(terms.counts, ODD)
             return
         else:
-            lazily = kind == 2 and not is_needed(registers[PREDICATE], terms)
-            registers[register] = term_id(text, start, stop, kind, lazily, lookups, terms)
+            lazily = slot != PREDICATE and (kind == IRI or not is_needed(registers[PREDICATE], terms))
+            is_time = slot == OBJECT and states_time(registers[PREDICATE], source)
+            registers[register] = term_id(text, start, stop, kind, row, lazily, is_time, lookups, terms)
+
+
+@lean_part
+def _wanted_slot(source: Source, graph: int, registers: Ids, terms: Terms) -> int:
+    """A slot of a statement whose term is without an id and should have one; -1 if there is none."""
+    predicate, target = registers[PREDICATE], registers[OBJECT]
+    if is_lazy(predicate):
+        return PREDICATE
+    if not is_lazy(registers[SUBJECT]) and not is_lazy(target):
+        return -1
+    if (graph != DEFAULT or source.mode == TRIPLE_UNITS) and is_needed(predicate, terms):
+        return SUBJECT if is_lazy(registers[SUBJECT]) else OBJECT
+    if is_lazy(target) and terms.written[LAZY - target - registers[FIRST], TIME] == NO_TIME:
+        return OBJECT if states_time(predicate, source) else -1
+    return -1
 
 
 @lean_part
@@ -225,10 +264,8 @@ def _entry(text: Bytes, at: int, end: int, table: int, lookups: Lookups, counts:
     if identifier == 0:
         identifier = registers[lookup.LAST + table] + 1
     used, change = registers[lookup.USED], counts[CHANGES]
-    odd = identifier >= len(entries) or not is_utf8(text, start, start + length)
-    if table == lookup.DATATYPES and counts[LAZIES] > 0:  # their datatypes may not be replaced
-        odd = odd or entries[identifier, lookup.LENGTH] >= 0
-    if odd:
+    plain = is_plain_entry(text, start, start + length, table)
+    if identifier >= len(entries) or not (plain or is_utf8(text, start, start + length)):
         worsen(counts, ODD)
     elif used + length + WORD > len(lookups.text) or change >= len(lookups.changes):
         worsen(counts, ROOM)
@@ -241,3 +278,4 @@ def _entry(text: Bytes, at: int, end: int, table: int, lookups: Lookups, counts:
         registers[lookup.LAST + table] = identifier
         entries[identifier, lookup.START], entries[identifier, lookup.LENGTH] = used, length
         entries[identifier, lookup.KEY] = registers[lookup.KEYS] if table == lookup.PREFIXES else lookup.UNKNOWN
+        entries[identifier, lookup.PLAIN] = 1 if plain else 0

@@ -13,19 +13,25 @@ from sparql_gpm.reading.jelly_rows import Rows, Table
 
 NAMES, PREFIXES, DATATYPES = range(3)
 """Numbers of the tables."""
-START, LENGTH, KEY, TERM = range(4)
+START, LENGTH, KEY, TERM, PLAIN = range(5)
 """Columns of a table: the place and length of an entry's text (length ABSENT: there is none); of a name the KEY of the
-prefix with which it is the IRI of the id TERM, or UNKNOWN; of a prefix a KEY that no other entry has had."""
+prefix with which it is the IRI of TERM, or UNKNOWN; of a prefix a KEY that no other entry has had; PLAIN is 1 for a
+prefix and a name that are certainly a valid IRI with every other one."""
+COLUMNS = 5
 ABSENT, UNKNOWN = -1, -2
-SUBJECT, PREDICATE, OBJECT, GRAPH, OPEN_GRAPH, PREFIX, NAME, LAST, USED, KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 10, 11
+SUBJECT, PREDICATE, OBJECT, GRAPH, OPEN_GRAPH, PREFIX, NAME, LAST = range(8)
+USED, KEYS, FIRST = range(10, 13)
 """Registers: the terms of the last statement and the graph that is open, each the id of a term, or negative the number
-of a form, or DEFAULT, or 0: as the reader in Python has it, and of an object during a scan LAZY; the last prefix and
-name; from LAST on the last entry of each table; the bytes of texts used; the number of keys given."""
-REGISTERS = 12
+of a form, or DEFAULT, or 0: as the reader in Python has it, and during a scan LAZY; the last prefix and name; from LAST
+on the last entry of each table; the bytes of texts used; the number of keys given; the number of the first written term
+of a scan."""
+REGISTERS = 13
 DEFAULT = -(2**62)
 """In place of a term: the default graph."""
 LAZY = -(2**61)
-"""The first of the numbers, on downwards, in place of literals that have no ids since nobody wants their statements."""
+"""The first of the numbers, on downwards, in place of terms that have no ids, as nobody wants them yet."""
+_ENTRIES = 1 << 12
+"""Entries of a table for which there is room at first: its size is what a stream claims."""
 _TEXT_BYTES_MIN = 1 << 16
 
 
@@ -33,7 +39,8 @@ class Lookups(NamedTuple):
     """The state of a stream as kernels take it.
 
     text        the texts of entries, and a word more
-    names, prefixes, datatypes  int64[identifiers, 4]; entry 0 of the prefixes is the empty one
+    names, prefixes, datatypes  int64[identifiers, COLUMNS]; entry 0 of the prefixes is the empty one; identifiers that
+                are beyond are for the reader in Python
     registers   int64[REGISTERS]
     changes     int64[changes, 4]: the table, identifier, START and LENGTH before each change of a frame
     options     the row of options
@@ -52,13 +59,8 @@ class SharedTable(Table):
     """A table whose texts are in the arrays."""
 
     def __init__(self, number: int, state: SharedState, size: int, what: str) -> None:
-        super().__init__(0, what)
-        self._number, self._state, self._size = number, state, size
-
-    @property
-    def size(self) -> int:
-        """The largest identifier."""
-        return self._size
+        super().__init__(size, what)
+        self._number, self._state = number, state
 
     @property
     def last(self) -> int:
@@ -85,7 +87,8 @@ class SharedState:
 
     def __init__(self, rows: Rows) -> None:
         tables = (rows.names, rows.prefixes, rows.datatypes)
-        names, prefixes, datatypes = (np.full((table.size + 1, 4), ABSENT, dtype=np.int64) for table in tables)
+        self._sizes = [table.size for table in tables]
+        names, prefixes, datatypes = (_entries(min(table.size, _ENTRIES)) for table in tables)
         prefixes[0] = 0
         registers, changes = np.zeros(REGISTERS, dtype=np.int64), np.zeros((1 << 10, 4), dtype=np.int64)
         text: Bytes = np.zeros(_TEXT_BYTES_MIN, dtype=np.uint8)
@@ -102,16 +105,20 @@ class SharedState:
     def put(self, table: int, identifier: int, text: bytes) -> None:
         """Enter a text in a table."""
         self.reserve(len(text), 0)
-        registers, entries = self.lookups.registers, self._entries(table)
+        self._reserve_entry(table, identifier)
+        registers, entries = self.lookups.registers, self.lookups[1 + table]
         start = int(registers[USED])
         self.lookups.text[start : start + len(text)] = np.frombuffer(text, dtype=np.uint8)
         registers[USED] += len(text)
         registers[KEYS] += 1
-        entries[identifier] = start, len(text), registers[KEYS] if table == PREFIXES else UNKNOWN, 0
+        entries[identifier] = start, len(text), registers[KEYS] if table == PREFIXES else UNKNOWN, 0, 0
 
     def get(self, table: int, identifier: int) -> bytes | None:
         """The text of an identifier of a table."""
-        start, length = self._entries(table)[identifier, :2].tolist()
+        entries = self.lookups[1 + table]
+        if identifier >= len(entries):
+            return None
+        start, length = entries[identifier, :2].tolist()
         return None if length == ABSENT else self.lookups.text[start : start + length].tobytes()
 
     def reserve(self, size: int, changes: int) -> None:
@@ -135,9 +142,20 @@ class SharedState:
         lookups.registers[USED] = at
         self.lookups = lookups._replace(text=text)
 
-    def _entries(self, table: int) -> Ids:
-        return (self.lookups.names, self.lookups.prefixes, self.lookups.datatypes)[table]
+    def _reserve_entry(self, table: int, identifier: int) -> None:
+        """Make room for an entry of a table."""
+        entries = self.lookups[1 + table]
+        if identifier >= len(entries):
+            tables = list(self.lookups[1:4])
+            tables[table] = _entries(min(2 * identifier, self._sizes[table]))
+            tables[table][: len(entries)] = entries
+            self.lookups = self.lookups._replace(names=tables[0], prefixes=tables[1], datatypes=tables[2])
 
     def forget_terms(self) -> None:
         """Drop the ids of the IRIs that names make: they are stale."""
         self.lookups.names[:, KEY] = UNKNOWN
+
+
+def _entries(size: int) -> Ids:
+    """So many absent entries, and the first, which is none."""
+    return np.full((size + 1, COLUMNS), ABSENT, dtype=np.int64)

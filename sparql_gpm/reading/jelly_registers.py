@@ -42,8 +42,7 @@ class Registers:
         """The statements as quads."""
         known: dict[int, Node | Graph] = {}
         for term in {term for statement in statements for term in statement}:
-            lazy = DEFAULT < term <= LAZY
-            known[term] = self._rows.literal(*scanned.literal(term)) if lazy else self.parsed(term)
+            known[term] = scanned.term(term) if DEFAULT < term <= LAZY else self.parsed(term)
         return [ox.Quad(*(known[term] for term in statement)) for statement in statements]  # type: ignore[arg-type]
 
     def parsed(self, value: int) -> Node | Graph:
@@ -65,10 +64,11 @@ class Registers:
                 raise AssertionError("Jelly has none here")
 
     def settle(self, scanned: Scanned) -> None:
-        """Give the last object an id if it has none: its text is no longer there behind a scan."""
+        """Give the last terms ids if they have none: their texts are no longer there behind a scan."""
         registers = self._state.lookups.registers
-        if DEFAULT < registers[OBJECT] <= LAZY:
-            registers[OBJECT] = self._register(self._rows.literal(*scanned.literal(int(registers[OBJECT]))))
+        for register in range(OPEN_GRAPH + 1):
+            if DEFAULT < registers[register] <= LAZY:
+                registers[register] = self._register(scanned.term(int(registers[register])))
 
     def lend(self) -> None:
         """Give the reader in Python the last terms; where a register is 0 it has them."""

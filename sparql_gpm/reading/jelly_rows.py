@@ -50,14 +50,15 @@ class Table:
     def __init__(self, size: int, what: str) -> None:
         if size > TABLE_MAX:
             raise BadMessage(f"a table of {size:,} {what}s: at most {TABLE_MAX:,}")
-        self._texts: list[str | None] = [None] * (size + 1)
+        self._size = size
+        self._texts: list[str | None] = []  # as long as needed: the size is what a stream claims
         self.what = what
         self._last = 0
 
     @property
     def size(self) -> int:
         """The largest identifier."""
-        return len(self._texts) - 1
+        return self._size
 
     @property
     def last(self) -> int:
@@ -88,10 +89,11 @@ class Table:
         return found
 
     def _put(self, identifier: int, text: str) -> None:
+        self._texts += [None] * (identifier + 1 - len(self._texts))
         self._texts[identifier] = text
 
     def _get(self, identifier: int) -> str | None:
-        return self._texts[identifier]
+        return self._texts[identifier] if identifier < len(self._texts) else None
 
 
 class Rows:

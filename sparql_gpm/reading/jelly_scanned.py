@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyoxigraph as ox
 
 from arrays.words import Bytes
 from sparql_gpm.columns import Ids
-from sparql_gpm.reading.jelly_groups import ASIDE, END, FRAME_ASIDE, FRAME_ROW, KEY, ROW
+from sparql_gpm.reading import jelly_written as write
+from sparql_gpm.reading.jelly_groups import ASIDE, END, FRAME_ASIDE, FRAME_ROW, KEY, KEY_START, KEY_STOP, ROW
 from sparql_gpm.reading.jelly_lookups import DEFAULT, LAZY
 
 Statement = tuple[int, int, int, int]
@@ -34,19 +36,39 @@ class Place:
 
 @dataclass(frozen=True)
 class Scanned:
-    """Scanned frames: what of Found is used, the literals without ids, and the place."""
+    """Scanned frames: what of Found is used, and the place.
+
+    written     the terms without ids, the first of which has the number `first`
+    names       the texts of the lookup tables
+    """
 
     place: Place
     rows: Ids
     asides: Ids
     groups: Ids
     frames: Ids
-    lazy: Ids
+    keys: Bytes
+    written: Ids
+    first: int
+    names: Bytes
 
-    def literal(self, value: int) -> tuple[bytes, int, int]:
-        """The text in which a literal without an id is, and where."""
-        begin, end = self.lazy[LAZY - value].tolist()
-        return self.place.text, begin, end
+    def term(self, value: int) -> ox.NamedNode | ox.Literal:
+        """A term without an id, by the number in its place."""
+        row = self.written[LAZY - value - self.first].tolist()
+        kind, start, more = row[write.KIND], row[write.START], row[write.MORE]
+        stop, end = start + row[write.LENGTH], more + row[write.MORE_LENGTH]
+        if kind == write.IRI:
+            return ox.NamedNode((self.names[start:stop].tobytes() + self.names[more:end].tobytes()).decode())
+        lexical = self.place.text[start:stop].decode()
+        if kind == write.TAGGED:
+            return ox.Literal(lexical, language=self.place.text[more:end].decode())
+        if kind == write.TYPED:
+            return ox.Literal(lexical, datatype=ox.NamedNode(self.names[more:end].tobytes().decode()))
+        return ox.Literal(lexical)
+
+    def key(self, group: int) -> bytes:
+        """The IRI of the graph of a group, in brackets; empty if it has none."""
+        return self.keys[self.groups[group, KEY_START] : self.groups[group, KEY_STOP]].tobytes()
 
     def line(self, frame: int) -> int:
         """The number of a frame."""

@@ -16,38 +16,34 @@ from arrays.words import WORD, Bytes, byte_at
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table_kernels import CHECKED, FREE, NEXT, USED, Slots, add, find, hash_of
 from sparql_gpm.reading import jelly_lookups as lookup
-from sparql_gpm.reading.jelly_lookups import DEFAULT, LAZY, Lookups
+from sparql_gpm.reading import jelly_written as write
+from sparql_gpm.reading.jelly_lookups import LAZY, Lookups
+from sparql_gpm.reading.jelly_written import IRI, LABEL, LITERAL, is_lazy, put_token, read_literal, token_bytes_max
+from sparql_gpm.reading.protobuf_kernels import BAD, varint
 from sparql_gpm.reading.token_kernels import (
-    AT,
-    BACKSLASH,
-    CARET,
-    COLON,
-    GREATER,
-    LESS,
-    NEWLINE,
-    QUOTE,
-    RETURN,
+    NO_TIME,
     UNDERSCORE,
     character_length,
     is_digit,
+    is_open_iri,
+    is_path,
     is_plain_token,
     plain_number,
+    plain_time,
 )
 
 FINE, LEARN, ROOM, ODD = range(4)
 """States of a frame, each beside those before it: it is read; it has forms that are to be learned; an array is too
 short; it is for the reader in Python."""
-ROWS, ASIDES, GROUPS, FRAMES, UNCERTAIN, FORMS, STATUS, PLACE, CHANGES, LAZIES = range(10)
+ROWS, ASIDES, GROUPS, FRAMES, UNCERTAIN, FORMS, STATUS, PLACE, CHANGES, WRITTEN, KEYS = range(11)
 """Counts of a scan: rows, asides, groups and frames read; ids whose value is uncertain; places that hold a form; the
 status of the last frame; the place behind the last frame that is read; changes of the lookup tables in a frame;
-literals without ids."""
-COUNTS = 10
+terms written without ids; bytes of the names of groups."""
+COUNTS = 11
 UNLEARNED, BLANK, MALFORMED = 0, -1, -2
 """In place of the id of a form: not known yet; it is a blank node; it is no term."""
-BAD = -1
-"""In place of a position: the bytes before it cannot be read."""
-_BYTES_32 = 5
-_LETTER_N, _LETTER_R = 110, 114
+UNREAD = -(2**63)
+"""In place of a value of a term: it is not known, and its parts are in a row."""
 
 
 class Terms(NamedTuple):
@@ -57,8 +53,8 @@ class Terms(NamedTuple):
     form_ids        by the number of a form: the id of its term, or UNLEARNED, BLANK or MALFORMED
     token           room for the text of a term
     uncertain       ids of new literals without a certain numeric value
-    needed          by id, 1 for the predicates of statements whose literals have ids; others are none. Empty: all have
-    lazy            int64[statements, 2]: where each literal without an id is in the text
+    needed          by id, 1 for the predicates of statements whose terms have ids; others have none. Empty: all have
+    written         int64[., WRITTEN_COLUMNS]: the terms without ids
     counts          int64[COUNTS]
     """
 
@@ -73,21 +69,8 @@ class Terms(NamedTuple):
     token: Bytes
     uncertain: Ids
     needed: Bytes
-    lazy: Ids
+    written: Ids
     counts: Ids
-
-
-@lean_part
-def varint(text: Bytes, at: int, end: int) -> tuple[int, int]:
-    """The number at a place, and the place behind it; BAD if it breaks off or is longer than one of 32 bits."""
-    value = shift = 0
-    for place in range(at, min(end, at + _BYTES_32)):
-        byte = byte_at(text, place)
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, place + 1
-        shift += 7
-    return 0, BAD
 
 
 @lean_part
@@ -118,12 +101,6 @@ def identifiers(text: Bytes, at: int, end: int, lookups: Lookups) -> bool:
 
 
 @lean_part
-def is_lazy(value: int) -> bool:
-    """True for a number in place of a literal without an id."""
-    return DEFAULT < value <= LAZY
-
-
-@lean_part
 def is_needed(predicate: int, terms: Terms) -> bool:
     """True if statements with this predicate have all their ids."""
     needed = terms.needed
@@ -131,113 +108,111 @@ def is_needed(predicate: int, terms: Terms) -> bool:
 
 
 @lean_part
-def term_id(text: Bytes, at: int, end: int, kind: int, lazily: bool, lookups: Lookups, terms: Terms) -> int:
-    """The id of an IRI (kind 0), blank node (1) or literal (2), as `_interned`.
+def term_id(
+    text: Bytes, at: int, end: int, kind: int, row: int, lazily: bool, is_time: bool, lookups: Lookups, terms: Terms
+) -> int:
+    """The id of a term in text[at:end], or the number in place of an id; 0 where the frame cannot be read now.
 
-    lazily  a literal that is certainly valid gets none
+    kind        IRI, LABEL or LITERAL
+    row         that of the written term, if it has one, else BAD: `at`, `end` and `kind` mean nothing then
+    lazily      a term that is certainly valid gets no id
+    is_time     it is the object of a timestamp: one of the usual form gets no id
     """
-    names, registers = lookups.names, lookups.registers
-    if kind == 0:
-        if not identifiers(text, at, end, lookups):
-            worsen(terms.counts, ODD)
+    written, registers, token = terms.written, lookups.registers, terms.token
+    fresh, known_valid = row == BAD, row != BAD
+    if fresh:
+        row = terms.counts[WRITTEN]
+        found = _read(text, at, end, kind, row, lookups, terms)
+        if found != UNREAD:
+            return found
+        name, prefix = written[row, write.NAME], registers[lookup.PREFIX]
+        known_valid = (
+            kind == IRI and lookups.names[name, lookup.PLAIN] == 1 and lookups.prefixes[prefix, lookup.PLAIN] == 1
+        )
+    stop = 0
+    if not (fresh and lazily and known_valid):
+        if token_bytes_max(written, row) > len(token):
+            worsen(terms.counts, ROOM)
             return 0
-        name, key = registers[lookup.NAME], lookups.prefixes[registers[lookup.PREFIX], lookup.KEY]
-        if names[name, lookup.KEY] == key and names[name, lookup.TERM] > 0:
-            return int(names[name, lookup.TERM])
-        stop = _iri(lookups, terms)
-    else:
-        name = key = 0
-        stop = _blank(text, at, end, terms) if kind == 1 else _literal(text, at, end, lookups, terms)
-    if stop == 0:
-        return 0
-    if lazily and is_plain_token(terms.token, 0, stop):
-        number = terms.counts[LAZIES]
-        terms.lazy[number, 0], terms.lazy[number, 1] = at, end
-        terms.counts[LAZIES] = number + 1
-        return int(LAZY - number)
-    found = _interned(stop, terms)
-    if kind == 0 and found > 0:
-        names[name, lookup.KEY], names[name, lookup.TERM] = key, found
+        stop = put_token(written, row, text, lookups.text, token)
+    if fresh:
+        if is_time and kind == LITERAL:
+            written[row, write.TIME] = plain_time(token, 0, stop)
+        timed = written[row, write.TIME] != NO_TIME
+        if timed or (lazily and kind != LABEL and (known_valid or is_plain_token(token, 0, stop))):
+            terms.counts[WRITTEN] = row + 1
+            return _remember(row, int(LAZY - registers[lookup.FIRST] - row), kind, lookups, terms)
+    found = _interned(stop, known_valid, terms)
+    if found > 0:
+        _remember(row, found, written[row, write.KIND], lookups, terms)
     return found
 
 
 @lean_part
-def _iri(lookups: Lookups, terms: Terms) -> int:
-    """Write the last IRI as a token; returns its end, or 0."""
-    prefix, name = lookups.registers[lookup.PREFIX], lookups.registers[lookup.NAME]
-    names, prefixes = lookups.names, lookups.prefixes
+def _read(text: Bytes, at: int, end: int, kind: int, row: int, lookups: Lookups, terms: Terms) -> int:
+    """Enter a term in a row, UNREAD; or what is known of it already, as `term_id`."""
+    written = terms.written
+    if row >= len(written):
+        worsen(terms.counts, ROOM)
+        return 0
+    written[row, write.TIME], written[row, write.NAME] = NO_TIME, 0
+    if kind == IRI:
+        return _read_iri(text, at, end, row, lookups, terms)
+    if kind == LABEL:
+        written[row, write.KIND], written[row, write.MORE_LENGTH] = LABEL, 0
+        written[row, write.START], written[row, write.LENGTH] = at, end - at
+    elif not read_literal(text, at, end, lookups.datatypes, written, row):
+        worsen(terms.counts, ODD)
+        return 0
+    return UNREAD
+
+
+@lean_part
+def _read_iri(text: Bytes, at: int, end: int, row: int, lookups: Lookups, terms: Terms) -> int:
+    names, prefixes, registers, written = lookups.names, lookups.prefixes, lookups.registers, terms.written
+    if not identifiers(text, at, end, lookups):
+        worsen(terms.counts, ODD)
+        return 0
+    name, prefix = registers[lookup.NAME], registers[lookup.PREFIX]
+    known = names[name, lookup.TERM]
+    if names[name, lookup.KEY] == prefixes[prefix, lookup.KEY] and (
+        known > 0 or is_lazy(known + registers[lookup.FIRST])
+    ):
+        return int(known)
     if names[name, lookup.LENGTH] < 0 or prefixes[prefix, lookup.LENGTH] < 0:
         worsen(terms.counts, ODD)
         return 0
-    if names[name, lookup.LENGTH] + prefixes[prefix, lookup.LENGTH] + 2 + WORD > len(terms.token):
-        worsen(terms.counts, ROOM)
-        return 0
-    terms.token[0] = LESS
-    stop = copied(lookups.text, prefixes[prefix, lookup.START], prefixes[prefix, lookup.LENGTH], terms.token, 1)
-    stop = copied(lookups.text, names[name, lookup.START], names[name, lookup.LENGTH], terms.token, stop)
-    terms.token[stop] = GREATER
-    return stop + 1
+    written[row, write.KIND], written[row, write.NAME] = IRI, name
+    written[row, write.START], written[row, write.LENGTH] = (
+        prefixes[prefix, lookup.START],
+        prefixes[prefix, lookup.LENGTH],
+    )
+    written[row, write.MORE], written[row, write.MORE_LENGTH] = (
+        names[name, lookup.START],
+        names[name, lookup.LENGTH],
+    )
+    written[row, write.KEY] = prefixes[prefix, lookup.KEY]
+    return UNREAD
 
 
 @lean_part
-def _blank(text: Bytes, at: int, end: int, terms: Terms) -> int:
-    """Write a blank node as a token; returns its end, or 0."""
-    if end - at + 2 + WORD > len(terms.token):
-        worsen(terms.counts, ROOM)
-        return 0
-    terms.token[0], terms.token[1] = UNDERSCORE, COLON
-    return copied(text, at, end - at, terms.token, 2)
+def _remember(row: int, value: int, kind: int, lookups: Lookups, terms: Terms) -> int:
+    """Keep the value of an IRI beside its name, unless the name has another text by now; returns it."""
+    if kind == IRI:
+        name = terms.written[row, write.NAME]
+        names = lookups.names
+        same = names[name, lookup.START] == terms.written[row, write.MORE]
+        if same and names[name, lookup.LENGTH] == terms.written[row, write.MORE_LENGTH]:
+            names[name, lookup.KEY], names[name, lookup.TERM] = terms.written[row, write.KEY], value
+    return value
 
 
 @lean_part
-def _literal(text: Bytes, at: int, end: int, lookups: Lookups, terms: Terms) -> int:
-    """Write a literal as a token; returns its end, or 0."""
-    token, datatypes = terms.token, lookups.datatypes
-    start = length = tag_length = datatype = 0
-    tag_start = -1
-    while at < end:
-        tag = byte_at(text, at)
-        size, at = varint(text, at + 1, end)
-        if at == BAD or (tag != 24 and at + size > end):
-            worsen(terms.counts, ODD)
-            return 0
-        if tag == 10:
-            start, length = at, size
-        elif tag == 18:
-            tag_start, tag_length = at, size
-        elif tag == 24:
-            datatype = size
-        else:
-            worsen(terms.counts, ODD)
-            return 0
-        at += 0 if tag == 24 else size
-    if tag_start < 0 and datatype > 0:
-        if datatype >= len(datatypes) or datatypes[datatype, lookup.LENGTH] < 0:
-            worsen(terms.counts, ODD)
-            return 0
-        tag_length = datatypes[datatype, lookup.LENGTH]
-    if 2 * length + tag_length + 6 + WORD > len(token):
-        worsen(terms.counts, ROOM)
-        return 0
-    token[0] = QUOTE
-    stop = _escaped(text, start, length, token)
-    if tag_start >= 0:
-        token[stop] = AT
-        stop = copied(text, tag_start, tag_length, token, stop + 1)
-    elif datatype > 0:
-        token[stop], token[stop + 1], token[stop + 2] = CARET, CARET, LESS
-        stop = copied(lookups.text, datatypes[datatype, lookup.START], tag_length, token, stop + 3)
-        token[stop] = GREATER
-        stop += 1
-    return stop
-
-
-@lean_part
-def copied(text: Bytes, start: int, length: int, out: Bytes, at: int) -> int:
-    """Copy a string to a place; returns the place behind it."""
-    for offset in range(length):
-        out[at + offset] = text[start + offset]
-    return at + length
+def is_plain_entry(text: Bytes, start: int, stop: int, table: int) -> bool:
+    """True if text[start:stop] is certainly part of a valid IRI, as the column PLAIN says."""
+    if table == lookup.NAMES:
+        return is_path(text, start, stop)
+    return table == lookup.PREFIXES and is_open_iri(text, start, stop)
 
 
 @lean_part
@@ -253,14 +228,17 @@ def is_utf8(text: Bytes, start: int, stop: int) -> bool:
 
 
 @lean_part
-def _interned(stop: int, terms: Terms) -> int:
-    """The id of `token[:stop]`; its number, negative, if it is a blank node; 0 where the frame cannot be read now."""
+def _interned(stop: int, valid: bool, terms: Terms) -> int:
+    """The id of `token[:stop]`; its number, negative, if it is a blank node; 0 where the frame cannot be read now.
+
+    valid   it is certainly a canonical term
+    """
     token, entries, counts = terms.token, terms.entries, terms.counts
     hash_ = hash_of(token, 0, stop)
     known = 0 if token[0] == UNDERSCORE else find(token, 0, stop, hash_, terms.arena, entries, terms.slots)
     if known > 0 and entries[known, CHECKED] == 1:
         return known
-    if not is_plain_token(token, 0, stop):
+    if not valid and not is_plain_token(token, 0, stop):
         return _form(stop, hash_, terms)
     if known == 0:
         full = entries[0, FREE] == 0 and entries[0, NEXT] >= len(entries)
@@ -296,22 +274,6 @@ def _form(stop: int, hash_: int, terms: Terms) -> int:
         worsen(counts, LEARN if found == UNLEARNED else ODD)
         return 0
     return found
-
-
-@lean_part
-def _escaped(text: Bytes, start: int, length: int, token: Bytes) -> int:
-    """Write a lexical form behind the first byte of the token, with escapes and the second quotation mark."""
-    at = 1
-    for place in range(start, start + length):
-        byte = byte_at(text, place)
-        if byte in (QUOTE, BACKSLASH, NEWLINE, RETURN):
-            token[at] = BACKSLASH
-            at += 1
-            byte = _LETTER_N if byte == NEWLINE else _LETTER_R if byte == RETURN else byte
-        token[at] = byte
-        at += 1
-    token[at] = QUOTE
-    return at + 1
 
 
 @lean_part

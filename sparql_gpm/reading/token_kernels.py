@@ -74,6 +74,21 @@ def is_plain_iri(text: Bytes, start: int, stop: int) -> bool:
 
 
 @part
+def is_open_iri(text: Bytes, start: int, stop: int) -> bool:
+    """True if text[start:stop] is certainly a plain IRI, whatever characters of paths stand behind it too."""
+    if not is_plain_iri(text, start, stop) or _CLASSES[byte_at(text, stop - 1)] & _HOST:
+        return False
+    colon = _class_end(text, start, stop, _SCHEME)
+    return stop - colon > 2 or (stop - colon == 2 and byte_at(text, stop - 1) != SLASH)
+
+
+@part
+def is_path(text: Bytes, start: int, stop: int) -> bool:
+    """True if text[start:stop] is of characters of paths, without percent signs."""
+    return _class_end(text, start, stop, _PATH) == stop
+
+
+@part
 def _class_end(text: Bytes, start: int, stop: int, bit: int) -> int:
     """The end of the characters of one class from `start` on."""
     at = start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import subprocess
@@ -16,11 +17,13 @@ import pytest
 from arrays.jit import COMPILED
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME, EventReader, Malformed, ReadOptions, read_events
-from sparql_gpm.reading import jelly, jelly_columns, jelly_frames
+from sparql_gpm.reading import jelly, jelly_columns, jelly_frames, jelly_lookups
 from sparql_gpm.reading.event_times import TimeRule
+from sparql_gpm.reading.jelly_rows import Rows
 from sparql_gpm.reading.predicate_filter import PredicateFilter
 from sparql_gpm.terms import IRI, RDF, XSD, Literal, to_ntriples
 from tests.drawn import drawn
+from tests.inputs import jelly_splits
 from tests.inputs.jelly_files import written
 from tests.inputs.test_jelly import OPTIONS, frame, row
 from tests.inputs.test_units import plain
@@ -138,6 +141,15 @@ def test_kernels_find_what_reading_in_python_finds(seed: int) -> None:
         data = damaged(draw, data)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_term_is_one_however_it_is_cut_into_prefix_and_name(seed: int) -> None:
+    data = jelly_splits.document(random.Random(seed))
+    for damage in range(3):
+        in_python, by_kernels = both(data, seed)
+        assert by_kernels == in_python
+        data = damaged(random.Random(seed + damage), data)
+
+
 @pytest.mark.parametrize(("physical", "logical"), [("quads", "flat quads"), ("graphs", "datasets")])
 def test_usual_events_are_read_by_kernels_alone(physical: str, logical: str) -> None:
     text = "".join(
@@ -192,6 +204,36 @@ def test_kernels_wait_for_a_part_of_what_repays_them(least: int, expected: int, 
     with mock.patch.multiple(jelly, **limits), mock.patch.object(jelly_columns, "JellyColumns", wraps=reader) as used:
         read(data, "jelly", ReadOptions(bytes_expected=expected * len(data)))
     assert used.called == pays
+
+
+def test_a_large_table_is_as_long_as_what_is_entered() -> None:
+    size = bytes([9 << 3, 0x80, 0x80, 0x40])  # names: 2^20
+    claims = row(1, bytes([2 << 3, 2]) + size + bytes([10 << 3, 8, 11 << 3, 8, 14 << 3, 2, 15 << 3, 1]))
+    rows = Rows()
+    rows.first_options(claims)
+    state = jelly_lookups.SharedState(rows)
+    assert (rows.names.size, len(state.lookups.names) <= 1 << 13) == (1 << 20, True)
+    far = bytes([8, 0xFF, 0xFF, 0x3F])  # the last identifier
+    entries = row(9, far + bytes([18, 5]) + b"urn:e"), row(9, bytes([18, 1, 97]))  # the next one is beyond
+    rows.take(entries[0], 2, len(entries[0]))
+    assert rows.names.text((1 << 20) - 1) == "urn:e"
+    found = [
+        read(frame(claims) + frame(entry) * 2, "jelly", ReadOptions(compiled=compiled))[1]
+        for entry in (*entries, row(9, bytes([8, 0x81, 0x80, 0x40, 18, 1, 97])))
+        for compiled in (False, True)
+    ]
+    assert found[0::2] == found[1::2] and [len(reports) for reports in found[0::2]] == [0, 0, 2]
+
+
+def test_the_arrays_of_a_document_leave_with_it() -> None:
+    reader = EventReader(Dictionary(), ReadOptions(compiled=True), lambda report: None)
+    gc.collect()
+    gc.disable()
+    try:
+        assert list(reader.read(Cut(document(random.Random(3)), []), "jelly"))
+        assert not [kept for kept in gc.get_objects() if isinstance(kept, jelly_lookups.SharedState)]
+    finally:
+        gc.enable()
 
 
 def test_terms_that_the_engine_made_do_not_vouch_for_malformed_ones() -> None:

@@ -15,6 +15,7 @@ _BOUND = re.compile(r"(>=|<) *([\d.]+)")
 _DEVELOPMENT = ("bench", "dev")
 _KERNELS = {
     "N-Quads and RDF terms": (("sparql_gpm.reading.nquads_kernel", "scan"),),
+    "NDJSON by templates": (("spaseq.inputs.tables.json_kernel", "scan"),),
     "Jelly": (("sparql_gpm.reading.jelly_kernel", "scan"),),
     "register automata": (("automata.registers.kernel", "consume"), ("automata.registers.kernel", "expire")),
     "complex event automata": (("automata.cea.update", "advance"), ("automata.cea.enumeration", "enumerate_roots")),

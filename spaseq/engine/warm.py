@@ -66,6 +66,7 @@ def compile_kernels(only: str | None = None) -> None:
         shards.close()
     if only is None:
         _read_trig()
+        _scan_json()
 
 
 def _read_trig() -> None:
@@ -74,6 +75,14 @@ def _read_trig() -> None:
     options = ReadOptions(arrival_time=lambda: 0, compiled=True)
     for batch in read_events(BytesIO(text.encode()), "trig", Dictionary(), options, print):
         assert len(batch)
+
+
+def _scan_json() -> None:
+    """Scan NDJSON by its kernel."""
+    from spaseq.inputs.tables.json_scan import JsonScanner
+
+    rows, odd = JsonScanner([("s",)]).rows(b'{"s": 1}', 0)
+    assert len(rows.numbers) and not odd
 
 
 def _blocks(job: staged.StagedJob, number: int) -> Iterator[ShuffleBlock]:

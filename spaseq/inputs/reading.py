@@ -67,7 +67,8 @@ class StreamReader:
             raise without_template(name)
         from spaseq.inputs.tables.sources import rows_of
 
-        return self._rows(rows_of(source, self._how.table, self._lost))
+        paths = tuple(self._how.template.paths())
+        return self._rows(rows_of(source, self._how.table, self._lost, paths, self._options))
 
     def _documents_of(self, source: OpenInput, name: str) -> Iterator[LocatedBatch]:
         try:

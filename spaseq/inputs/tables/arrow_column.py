@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sparql_gpm.columns import Ids, as_ids
 from sparql_gpm.lazy_terms import NULL
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
+from spaseq.inputs.tables.arrow_values import UNIT_NS, lexicals
 from spaseq.inputs.tables.marks import NO_TEXT
 
-UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 DIGITS_MAX = 15
 """Longer integers, with their signs, are read one by one."""
 _ASCII = 0x80
@@ -68,6 +68,10 @@ class ArrowColumn:
         if indices.null_count:
             indices = pc.fill_null(indices, NULL)
         return as_ids(np.asarray(indices)), encoded.dictionary
+
+    def lexicals(self, values: Any) -> tuple[list[str | None], str | None]:
+        """See `PlainColumn`."""
+        return lexicals(values, self.untyped)
 
     def integers(self) -> Ids | None:
         """See `PlainColumn`."""

@@ -81,6 +81,9 @@ class PlainColumn(Protocol):
     def encoded(self) -> tuple[Ids, Any]:
         """The code of each cell, NULL for none, and the distinct values as an Arrow array."""
 
+    def lexicals(self, values: Any) -> tuple[list[str | None], Sequence[str] | str | None]:
+        """The lexical forms of distinct values, and their datatypes as in `Cells`."""
+
     def integers(self) -> Ids | None:
         """The cells as integers; None if some is null, or no integer as everybody writes it."""
 

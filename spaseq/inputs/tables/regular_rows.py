@@ -6,7 +6,7 @@ may give no term, or some row no event, are left to the reader of single terms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -23,14 +23,13 @@ from sparql_gpm.reading.event_times import TimeRule
 from sparql_gpm.regular_batch import RegularTriple
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, TripleTerm
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
-from spaseq.inputs.tables.arrow_rows import lexicals
 from spaseq.inputs.tables.cells import Cells, PlainColumn, RowBatch
 from spaseq.inputs.tables.plain import around, certain_iri, times_of
 from spaseq.inputs.tables.slots import BAD, Slots
 from spaseq.inputs.tables.template import IriOf, Path, Slot, Template, TextOf, Value, paths_of
 
 _KNOWN_MAX = 1 << 17
-"""Values of a slot, of one type, whose terms are remembered."""
+"""Values of a slot whose terms are remembered."""
 CellSlot = Value | IriOf | TextOf
 
 
@@ -42,11 +41,19 @@ class CellTerms:
         self._known: dict[str | None, dict[str | None, int]] = {}
         self._generation = -1
 
-    def intern(self, values: Any, untyped: bool) -> Ids:
-        """The ids of distinct values, BAD for those that give no term."""
-        texts, datatype = lexicals(values, untyped)
+    def intern(self, texts: Sequence[str | None], datatypes: Sequence[str] | str | None) -> Ids:
+        """The ids of distinct values, BAD for those that give no term; texts and types as in `Cells`."""
+        if isinstance(datatypes, str | None):
+            return self._of_type(texts, datatypes)
+        found, types = np.zeros(len(texts), dtype=np.int64), np.array(datatypes)
+        for datatype in dict.fromkeys(datatypes):
+            (places,) = np.nonzero(types == datatype)
+            found[places] = self._of_type([texts[place] for place in places.tolist()], datatype)
+        return found
+
+    def _of_type(self, texts: Sequence[str | None], datatype: str | None) -> Ids:
         known = self._known.setdefault(datatype, {})
-        if self._generation != self._dictionary.generation or len(known) > _KNOWN_MAX:
+        if self._generation != self._dictionary.generation or sum(map(len, self._known.values())) > _KNOWN_MAX:
             self._known = {datatype: (known := {})}
             self._generation = self._dictionary.generation
         found = [known.get(text, UNBOUND) for text in texts]
@@ -83,7 +90,7 @@ class _ColumnCodes:
 
     def intern(self, codes: Ids) -> Ids:
         """See `Coded`."""
-        return self._terms.intern(pc.take(self._found()[1], codes), self._column.untyped)
+        return self._terms.intern(*self._column.lexicals(pc.take(self._found()[1], codes)))
 
     def _found(self) -> tuple[Ids, Any]:
         if self._encoded is None:
@@ -228,12 +235,12 @@ def _times(slot: Slot, columns: Mapping[Path, PlainColumn], rule: TimeRule) -> I
 
 def _of_texts(column: PlainColumn, rule: TimeRule | None) -> Ids | None:
     """The times of texts that are dateTimes, of timestamps, or with a rule of numbers."""
+    if rule is not None and column.is_text and not column.untyped:
+        return None  # the value of a string is a string
     if (found := column.date_times()) is not None:
         return found
     if rule is not None and column.untyped and (found := _of_numbers(column, rule)) is not None:
         return found
-    if not column.untyped and rule is not None:
-        return None  # the value of a string is a string
     lines = column.lines()
     return None if lines is None else times_of(lines)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,14 @@ import numpy as np
 
 from sparql_gpm.columns import Ids
 from sparql_gpm.errors import BrokenOff
-from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece
-from sparql_gpm.reading.raw_text import RawText
+from sparql_gpm.reading.blocks import Blocks, ByteStream
+from sparql_gpm.reading.options import ReadOptions
 from spaseq.errors import InputError
-from spaseq.inputs.tables.cells import Number, ObjectRows, RowBatch
+from spaseq.inputs.tables.cells import RowBatch
+from spaseq.inputs.tables.json_lines import JsonLines, Report
 from spaseq.inputs.tables.marks import NO_TEXT
-from spaseq.inputs.tables.options import OBJECT_ROWS_MAX, TableOptions
+from spaseq.inputs.tables.options import TableOptions
+from spaseq.inputs.tables.template import Path
 
 if TYPE_CHECKING:
     from spaseq.inputs.tables.arrow_rows import ArrowRows
@@ -29,9 +30,6 @@ FILE_BLOCK_BYTES = 4 << 20
 """A block of a table that does not come bit by bit: rows together cost less."""
 SPOOLED_BYTES_MAX = 16 << 20
 """Parquet from a pipe or archive that is longer is put into a temporary file."""
-_DEEP = "nested too deeply"
-Report = Callable[[int, int, str, bytes | RawText, str], None]
-"""Called with row, column, reason, raw text and kind of a fault."""
 
 
 def arrow() -> Any:
@@ -44,14 +42,24 @@ def arrow() -> Any:
     return pyarrow
 
 
-def rows_of(source: OpenInput, options: TableOptions, report: Report) -> Iterator[RowBatch]:
-    """The rows of an input; BrokenOff where it ends too early."""
+def rows_of(
+    source: OpenInput,
+    options: TableOptions,
+    report: Report,
+    paths: Collection[Path] = (),
+    reading: ReadOptions = ReadOptions(),  # noqa: B008
+) -> Iterator[RowBatch]:
+    """The rows of an input; BrokenOff where it ends too early.
+
+    paths   the cells that are used, if that is known
+    """
     match source.format:
         case "csv" | "tsv":
             delimiter = "\t" if source.format == "tsv" else options.delimiter
             return _csv_rows(source, delimiter, options, report)
         case "ndjson":
-            return _json_rows(Blocks(source.stream, source.live, options.bytes_max), options, report)
+            blocks = Blocks(source.stream, source.live, options.bytes_max)
+            return JsonLines(options, report, paths, reading).rows(blocks)
     return _parquet_rows(source, options)
 
 
@@ -217,64 +225,6 @@ def _numbers(first: int, count: int, skipped: Sequence[int]) -> Ids:
             found.append(first)
         first += 1
     return np.array(found, dtype=np.int64)
-
-
-def _json_rows(blocks: Blocks, options: TableOptions, report: Report) -> Iterator[RowBatch]:
-    rows: list[dict[str, Any]] = []
-    numbers: list[int] = []
-    texts: list[str] = []
-    line = 0
-    long: RawText | None = None
-    for block in blocks:
-        if isinstance(block, LongPiece):
-            long = long or RawText()
-            long.add(block.text)
-            if block.last:
-                line += 1
-                report(line, 1, TOO_LONG % ("line", f"{long.length:,}"), long, "too long")
-                long = None
-            continue
-        for text in block.removesuffix(b"\n").split(b"\n"):
-            line += 1
-            row = _json_row(text, line, report) if text.strip() else None
-            if row is not None:
-                rows.append(row)
-                numbers.append(line)
-                texts.append(text.decode())
-            if len(rows) >= min(options.rows_max, OBJECT_ROWS_MAX):
-                yield ObjectRows(rows, numbers, texts)
-                rows, numbers, texts = [], [], []
-        if blocks.pausing and rows:
-            yield ObjectRows(rows, numbers, texts)
-            rows, numbers, texts = [], [], []
-    if rows:
-        yield ObjectRows(rows, numbers, texts)
-    if blocks.broken_off is not None:
-        raise blocks.broken_off
-
-
-def _json_row(text: bytes, line: int, report: Report) -> dict[str, Any] | None:
-    """The object of a line; any other line is reported."""
-    try:
-        found = json.loads(text.decode(), parse_float=Number, parse_int=Number, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        report(line, error.colno, f"no JSON: {error.msg}", text, "syntax")
-        return None
-    except UnicodeDecodeError as error:
-        report(line, error.start + 1, f"Invalid UTF-8: {error.reason}", text, "encoding")
-        return None
-    except (ValueError, RecursionError) as error:
-        reason = _DEEP if isinstance(error, RecursionError) else str(error)
-        report(line, 1, f"no JSON: {reason}", text, "syntax")
-        return None
-    if not isinstance(found, dict):
-        report(line, 1, "a row is a JSON object", text, "syntax")
-        return None
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _parquet_rows(source: OpenInput, options: TableOptions) -> Iterator[RowBatch]:

@@ -18,6 +18,7 @@ from arrays.columns import in_ranges, offsets_of
 from sparql_gpm.columns import Ids, Mask, as_ids
 from sparql_gpm.lazy_terms import NULL
 from spaseq.inputs.tables.arrow_column import DIGITS_MAX, ArrowColumn
+from spaseq.inputs.tables.arrow_values import lexicals
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -25,7 +26,7 @@ ROOM = 16
 """Bytes that a text has before its first cell and behind its last one, whatever they are."""
 WORD = 8
 """Bytes of a word."""
-_LOW = np.array([(1 << 8 * size) - 1 for size in range(WORD + 1)], dtype=np.uint64)
+LOW = np.array([(1 << 8 * size) - 1 for size in range(WORD + 1)], dtype=np.uint64)
 """By a number of bytes, a mask of so many, the lowest ones."""
 _ZEROS, _SIXES, _HIGH = (np.uint64(int.from_bytes(bytes([each]) * WORD)) for each in (0x30, 0x06, 0xF0))
 _STEPS = tuple(
@@ -70,11 +71,15 @@ class TextColumn:
         """See `PlainColumn`."""
         if self._longest > WORD:
             return ArrowColumn(self.array(), untyped=True).encoded()
-        words = _words_at(self._text, self._begins) & _LOW[self._lengths]
+        words = words_at(self._text, self._begins) & LOW[self._lengths]
         found = pa.array(words, mask=words == 0 if self.has_null else None).dictionary_encode()
         indices = pc.fill_null(found.indices, NULL) if self.has_null else found.indices
         distinct = np.asarray(found.dictionary)
         return as_ids(np.asarray(indices)), pa.array(distinct.view(f"S{WORD}").tolist(), pa.binary())
+
+    def lexicals(self, values: Any) -> tuple[list[str | None], None]:
+        """See `PlainColumn`."""
+        return lexicals(values, untyped=True)[0], None
 
     def integers(self) -> Ids | None:
         """See `PlainColumn`."""
@@ -133,8 +138,8 @@ class TextColumn:
 
     def _digits(self, lengths: Ids, begins: Ids) -> Words | None:
         """The numbers of which so many of the eight bytes from these places on, the last ones, are digits."""
-        unread = _LOW[WORD - lengths]
-        words = (_words_at(self._text, begins) & ~unread) | (_ZEROS & unread)
+        unread = LOW[WORD - lengths]
+        words = (words_at(self._text, begins) & ~unread) | (_ZEROS & unread)
         if not bool((((words & _HIGH) == _ZEROS) & (((words + _SIXES) & _HIGH) == _ZEROS)).all()):
             return None
         for mask, factor, shift in _STEPS:
@@ -144,7 +149,7 @@ class TextColumn:
         return words
 
 
-def _words_at(text: Bytes, begins: Ids) -> Words:
+def words_at(text: Bytes, begins: Ids) -> Words:
     """The eight bytes from each place on."""
     every = np.ndarray(len(text) - WORD + 1, np.dtype("<u8"), text.data, strides=(1,))
     return every[begins].astype(np.uint64, copy=False)
@@ -152,7 +157,7 @@ def _words_at(text: Bytes, begins: Ids) -> Words:
 
 def _times_at(text: Bytes, begins: Ids) -> Ids | None:
     """The nanoseconds since the epoch of the times that begin at these places; None if some is of another form."""
-    date, hours, seconds = (_words_at(text, begins + place) for place in (0, WORD, _SECONDS - WORD))
+    date, hours, seconds = (words_at(text, begins + place) for place in (0, WORD, _SECONDS - WORD))
     fields = _fields(date, "0000-00-"), _fields(hours, "00T00:00"), _fields(seconds, "00:00:00")
     if any(found is None for found in fields):
         return None

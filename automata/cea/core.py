@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,12 +36,23 @@ _LABELS, _EVENTS = 1 << 18, 1 << 16
 """Room for the labels and complex events of one enumeration."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ComplexEvents:
     """Complex events: the entries of one after those of the other, oldest first, and where each ends."""
 
     entries: Ids
     ends: Ids
+
+    @cached_property
+    def lengths(self) -> Ids:
+        """The number of entries of each."""
+        return np.diff(self.ends, prepend=0)
+
+    @cached_property
+    def width(self) -> int:
+        """The number of entries that every one has; 0 if they differ."""
+        alike = len(self.ends) and bool((self.lengths == self.ends[0]).all())
+        return int(self.ends[0]) if alike else 0
 
 
 class CeaCore:

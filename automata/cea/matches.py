@@ -10,6 +10,7 @@ import numpy as np
 from arrays.columns import expand
 from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
 from automata.cea.core import CeaCore, ComplexEvents
+from automata.matches import match_table as table
 from automata.matches.match_table import MatchTable
 from automata.plan.plan import Plan
 from automata.values import UNBOUND, Ids
@@ -30,10 +31,7 @@ class MatchReader:
 
     def read(self, found: ComplexEvents) -> Iterator[MatchTable]:
         """The matches of some complex events, in no particular order."""
-        lengths = np.diff(found.ends, prepend=0)
-        for length in np.unique(lengths).tolist():
-            begins = found.ends[lengths == length] - length
-            numbers = found.entries[begins[:, np.newaxis] + np.arange(length)]
+        for numbers in _by_length(found):
             entries = self._core.entries.take(numbers.ravel()).reshape(*numbers.shape, -1)
             symbols = entries[:, :, SYMBOL]
             if bool((symbols == symbols[0]).all()):
@@ -47,8 +45,10 @@ class MatchReader:
         """The matches of complex events over one word of symbols; entries: int64[n, length, 7]."""
         entries, taken = self._combined(entries)
         solutions = [self._core.solutions.take(taken[:, step]) for step in range(len(word))]
-        numbers = np.column_stack([values[:, -1] for values in solutions])
-        steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], numbers), axis=2)
+        steps = np.empty((*entries.shape[:2], 3), dtype=np.int64)
+        steps[:, :, table.SYMBOL], steps[:, :, table.POSITION] = entries[:, :, SYMBOL], entries[:, :, POSITION]
+        for step, values in enumerate(solutions):
+            steps[:, step, table.SOLUTION] = values[:, -1]
         ends, none = entries[:, [0, -1]], np.zeros((len(entries), 0), dtype=np.int64)
         facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM]))
         registers = self._registers(solutions, word)
@@ -70,11 +70,10 @@ class MatchReader:
 
     def _registers(self, solutions: Sequence[Ids], word: tuple[int, ...]) -> Ids:
         registers = np.full((len(solutions[0]), self._plan.program.variables), UNBOUND, dtype=np.int64)
-        for step, values in enumerate(solutions):
-            for variable, steps in self._binders(word).items():
-                if step in steps:
-                    new = self._core.layout.value(word[step], variable, values)
-                    registers[:, variable] = np.where(new == UNBOUND, registers[:, variable], new)
+        for variable, steps in self._binders(word).items():
+            for number, step in enumerate(sorted(steps)):
+                new = self._core.layout.value(word[step], variable, solutions[step])
+                registers[:, variable] = np.where(new == UNBOUND, registers[:, variable], new) if number else new
         return registers
 
     def _binders_of(self, word: tuple[int, ...]) -> Binders:
@@ -90,3 +89,13 @@ class MatchReader:
             for variable in self._plan.positions[edge.target].scope:
                 binders[variable] = (*binders.get(variable, ()), step)
         return binders
+
+
+def _by_length(found: ComplexEvents) -> Iterator[Ids]:
+    """int64[n, length]: the entries of complex events of one length, for each length."""
+    if found.width:
+        yield found.entries.reshape(-1, found.width)
+        return
+    for length in np.unique(found.lengths).tolist():
+        begins = found.ends[found.lengths == length] - length
+        yield found.entries[begins[:, np.newaxis] + np.arange(length)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from automata.cea.bit_vectors import COUNT, POSITION
 from automata.cea.core import CeaCore, ComplexEvents
 from automata.cea.matches import MatchReader
-from automata.matches.match_table import MatchTable, in_order
+from automata.matches.match_table import MatchTable, in_order, report_keys
 from automata.values import Ids, Mask
 
 ROWS_MAX = 1 << 13
@@ -52,39 +52,47 @@ class OrderedMatches:
     def _read(self, held: Sequence[ComplexEvents]) -> Iterator[MatchTable]:
         """The matches of complex events, of which no other one has the same triggering event."""
         whole = _concatenated(held)
-        if self._rows(whole).sum() <= ROWS_MAX:
-            yield self._in_order(whole)
+        rows = self._rows(whole)
+        if rows.sum() <= ROWS_MAX:
+            yield in_order(MatchTable.concatenate(list(self._reader.read(whole))))
             return
-        order, cuts = self._divided(whole)
-        for some in np.split(order, cuts):
-            yield self._in_order(_taken(whole, some))
+        order, new = self._divided(whole)
+        number = (np.cumsum(rows[order])[new - 1] // ROWS_MAX).astype(np.int64)
+        distinct = 0 < whole.width <= 1 + _PREFIX and len(new) + 1 == len(order) == rows.sum()
+        for some in np.split(order, new[np.diff(number, prepend=0) > 0]):
+            tables = list(self._reader.read(_taken(whole, some)))
+            yield tables[0] if distinct and len(tables) == 1 else in_order(MatchTable.concatenate(tables))
 
     def _divided(self, whole: ComplexEvents) -> tuple[Ids, Ids]:
-        """The order by triggering event and first events, and where it is cut: between those that differ in these."""
-        keys = self._keys(whole)
-        order = np.lexsort(keys.T[::-1])
-        keys = keys[order]
-        new = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
-        number = (np.cumsum(self._rows(whole)[order])[new - 1] // ROWS_MAX).astype(np.int64)
-        return order, new[np.diff(number, prepend=0) > 0]
+        """The order by triggering event and first events, and the places in it at which these change."""
+        lasts, firsts = self._keys(whole)
+        keys = report_keys(firsts, lasts)
+        if keys is not None:
+            order = np.argsort(keys, kind="stable")
+            ordered = keys[order]
+            return order, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        columns = np.column_stack((lasts, firsts))
+        order = np.lexsort(columns.T[::-1])
+        columns = columns[order]
+        return order, np.flatnonzero((columns[1:] != columns[:-1]).any(axis=1)) + 1
 
-    def _keys(self, whole: ComplexEvents) -> Ids:
-        """int64[n, 1 + _PREFIX]: the positions of the last and of the first events, -1 where there is no other."""
-        lengths = np.diff(whole.ends, prepend=0)
-        keys = np.full((len(lengths), 1 + _PREFIX), -1, dtype=np.int64)
-        keys[:, 0] = self._positions(whole.entries[whole.ends - 1])
+    def _keys(self, whole: ComplexEvents) -> tuple[Ids, Ids]:
+        """The positions of the last events, and int64[n, _PREFIX]: of the first, -1 where there is no other."""
+        lasts = self._positions(whole.entries[whole.ends - 1])
+        if whole.width:
+            return lasts, self._positions(whole.entries.reshape(-1, whole.width)[:, :_PREFIX])
+        firsts = np.full((len(lasts), _PREFIX), -1, dtype=np.int64)
         for place in range(_PREFIX):
-            longer: Mask = lengths > place
-            keys[longer, 1 + place] = self._positions(whole.entries[(whole.ends - lengths)[longer] + place])
-        return keys
+            longer: Mask = whole.lengths > place
+            firsts[longer, place] = self._positions(whole.entries[(whole.ends - whole.lengths)[longer] + place])
+        return lasts, firsts
 
     def _rows(self, whole: ComplexEvents) -> NDArray[np.float64]:
         """The number of matches of each complex event: one for each combination of solutions."""
+        if bool((self._core.entries.rows[:, COUNT] == 1).all()):
+            return np.ones(len(whole.ends))
         counts = self._core.entries.column(whole.entries, COUNT).astype(np.float64)
-        return np.multiply.reduceat(counts, whole.ends - np.diff(whole.ends, prepend=0))
-
-    def _in_order(self, some: ComplexEvents) -> MatchTable:
-        return in_order(MatchTable.concatenate(list(self._reader.read(some))))
+        return np.multiply.reduceat(counts, whole.ends - whole.lengths)
 
     def _positions(self, entries: Ids) -> Ids:
         return self._core.entries.column(entries, POSITION)
@@ -98,12 +106,16 @@ def _part(some: ComplexEvents, begin: int, end: int) -> ComplexEvents:
 
 def _taken(whole: ComplexEvents, numbers: Ids) -> ComplexEvents:
     """Some complex events, in this order."""
-    lengths = np.diff(whole.ends, prepend=0)[numbers]
+    lengths = whole.lengths[numbers]
     ends = np.cumsum(lengths)
+    if whole.width:
+        return ComplexEvents(whole.entries.reshape(-1, whole.width)[numbers].ravel(), ends)
     places = np.repeat(whole.ends[numbers] - ends, lengths) + np.arange(ends[-1])
     return ComplexEvents(whole.entries[places], ends)
 
 
 def _concatenated(parts: Sequence[ComplexEvents]) -> ComplexEvents:
-    lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
+    if len(parts) == 1:
+        return parts[0]
+    lengths = np.concatenate([part.lengths for part in parts])
     return ComplexEvents(np.concatenate([part.entries for part in parts]), np.cumsum(lengths))

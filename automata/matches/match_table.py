@@ -159,7 +159,7 @@ def in_order(table: MatchTable) -> MatchTable:
     positions = table.positions()
     if positions is None:
         return table.take(_ordered(table, np.arange(len(table), dtype=np.int64)))
-    keys = _keys(positions, table.facts[:, LAST])
+    keys = report_keys(positions, table.facts[:, LAST])
     if keys is not None:
         if bool((keys[1:] > keys[:-1]).all()):
             return table
@@ -174,8 +174,12 @@ def in_order(table: MatchTable) -> MatchTable:
     return table.take(_untied(table, order, tied, positions.shape[1]))
 
 
-def _keys(positions: NDArray[np.int64], lasts: Ids) -> Ids | None:
-    """A number for each match, in the order of last positions and then of all positions; None where 63 bits are few."""
+def report_keys(positions: NDArray[np.int64], lasts: Ids) -> Ids | None:
+    """A number for each match, in the order of last positions and then of all positions; None where 63 bits are few.
+
+    positions   int64[n, any]: of each match, ascending, -1 after the last
+    lasts       the last position of each
+    """
     if not len(lasts):
         return None
     back = np.where(positions < 0, NONE, lasts[:, np.newaxis] - positions)

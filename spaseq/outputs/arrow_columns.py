@@ -8,7 +8,7 @@ import pyarrow as pa
 from arrays.columns import UNBOUND, Ids, offsets_of, places_of
 from sparql_gpm.dictionary import Dictionary
 from spaseq.outputs.destination import encoded
-from spaseq.outputs.row_table import RowTable
+from spaseq.outputs.row_table import Objects, RowTable
 
 STRINGS = pa.list_(pa.string())
 EVENTS = pa.list_(pa.struct([("step", pa.string()), ("graphs", STRINGS)]))
@@ -57,12 +57,32 @@ def repeated(text: str, count: int) -> pa.Array:
 
 def _events(table: RowTable) -> tuple[pa.Array, pa.Array, pa.Array]:
     """The offsets of the steps of each row, the steps, and their lists of graph names."""
+    if table.word is not None:
+        return _alike(table, table.word)
     which, symbols, ends = table.taken
-    distinct, places = places_of(table.by_step.named)
-    names = _strings(table.names[distinct].tolist())
-    graphs = pa.ListArray.from_arrays(_offsets(np.diff(ends, prepend=0)), names.take(pa.array(places)))
+    graphs = pa.ListArray.from_arrays(_offsets(np.diff(ends, prepend=0)), _graphs(table.by_step.named, table.names))
     steps = pa.array(list(table.steps), pa.string()).take(pa.array(symbols))
     return _offsets(np.bincount(which, minlength=len(table))), steps, graphs
+
+
+def _alike(table: RowTable, word: Ids) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The same of rows that all have one graph for each step of a word, and for no other."""
+    taken = np.arange(len(table.named) + 1, dtype=np.int32)
+    steps = [table.steps[symbol].encode() for symbol in word.tolist()]
+    lengths = np.tile(np.array(list(map(len, steps)), dtype=np.int64), len(table))
+    text = pa.py_buffer(b"".join(steps) * len(table))
+    repeated = pa.StringArray.from_buffers(len(lengths), _offsets(lengths).buffers()[1], text)
+    graphs = pa.ListArray.from_arrays(pa.array(taken), _graphs(table.named, table.names))
+    return pa.array(taken[:: len(word)]), repeated, graphs
+
+
+def _graphs(named: Ids, names: Objects) -> pa.Array:
+    """The names at these places; each is made once."""
+    places = named
+    if len(names) > len(named):
+        distinct, places = places_of(named)
+        names = names[distinct]
+    return _strings(names.tolist()).take(pa.array(places))
 
 
 def _strings(texts: list[str]) -> pa.Array:

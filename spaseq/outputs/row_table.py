@@ -119,6 +119,16 @@ class RowTable:
         begins[1:] = (which[1:] != which[:-1]) | (symbols[1:] != symbols[:-1])
         return StepEntries(which, symbols, named, begins)
 
+    @cached_property
+    def word(self) -> Ids | None:
+        """The symbols of the entries of each match, if all matches have the same ones, ascending, each once."""
+        width = self.matches.width
+        if not width:
+            return None
+        symbols = self.matches.entries[:, SYMBOL].reshape(-1, width)
+        alike = bool((symbols[0, 1:] > symbols[0, :-1]).all()) and bool((symbols == symbols[0]).all())
+        return symbols[0] if alike else None
+
     @property
     def taken(self) -> tuple[Ids, Ids, Ids]:
         """The steps that matches took: the match of each, its symbol, and where its graphs end in `taken_graphs`."""

@@ -47,9 +47,10 @@ def tables(draw: st.DrawFn) -> RowTable:
     rows = draw(st.integers(1, 9))
     variables = draw(st.lists(st.sampled_from(["house", "fare", "x"]), unique=True))
     columns = {name: _column(draw, st.sampled_from(ids), rows) for name in variables}
-    sizes = _column(draw, st.integers(1, 4), rows)
+    word = draw(st.one_of(st.none(), st.lists(st.integers(0, 2), min_size=1, unique=True)))  # that of every match
+    sizes = _column(draw, st.integers(1, 4), rows) if word is None else np.full(rows, len(word))
     entries = np.zeros((int(sizes.sum()), 3), dtype=np.int64)
-    entries[:, 0] = _column(draw, st.integers(0, 2), len(entries))
+    entries[:, 0] = _column(draw, st.integers(0, 2), len(entries)) if word is None else np.tile(word, rows)
     names = np.array(draw(st.lists(NAMES, min_size=1, max_size=4)), dtype=np.object_)
     named = _column(draw, st.integers(0, len(names) - 1), len(entries))
     facts = np.column_stack([_column(draw, TIMES, rows) for _ in range(5)])

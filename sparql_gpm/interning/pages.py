@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from contextlib import suppress
 from math import prod
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 _BYTES_MIN = 1 << 16
 """Shorter arrays stay on the heap."""
+_HUGE_BYTES_MIN = 1 << 22
+"""Longer ones take large pages where the system has them: terms are looked for all over a table."""
 
 
 def zeros(shape: tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
@@ -29,4 +32,7 @@ def zeros(shape: tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
         pages = mmap.mmap(-1, size)
     else:
         pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if size >= _HUGE_BYTES_MIN and hasattr(mmap, "MADV_HUGEPAGE"):
+            with suppress(OSError):  # of a system that has none
+                pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, dtype).reshape(shape)

@@ -16,17 +16,16 @@ import pyoxigraph as ox
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
-from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.reading import jelly_groups as layout
 from sparql_gpm.reading import jelly_kernel as kernel
 from sparql_gpm.reading import jelly_term_kernels as terms
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.jelly_forms import Forms
-from sparql_gpm.reading.jelly_lookups import FIRST, OPEN_GRAPH, REGISTERS, SharedState
+from sparql_gpm.reading.jelly_lookups import FIRST, OPEN_GRAPH, SharedState
 from sparql_gpm.reading.jelly_registers import Registers
+from sparql_gpm.reading.jelly_room import TERM_BYTES, Room
 from sparql_gpm.reading.jelly_rows import FLAT_LOGICAL, TRIPLES, Rows
 from sparql_gpm.reading.jelly_scanned import Place, Scanned
-from sparql_gpm.reading.jelly_written import WRITTEN_COLUMNS
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.predicate_filter import PredicateFilter
 from sparql_gpm.terms import IRI
@@ -35,13 +34,8 @@ GROUPS_MAX = 1024
 """Groups that become columns at once."""
 FRAMES_MAX = 1 << 16
 """Frames that are scanned at once."""
-_STATEMENT_BYTES_MIN = 4
 ROOM_MIN = 1 << 14
 """New terms, forms and entries for which there is room in a scan; more if a frame needs it."""
-_WRITTEN_BYTES = 8
-"""Bytes of input for a written term, for which there is room besides."""
-_TERM_BYTES = 32
-"""Bytes of a new term for which there is room at first."""
 
 
 class QuadReader(Protocol):
@@ -85,7 +79,7 @@ class JellyColumns:
         self._state = SharedState(rows)
         self._registers = Registers(dictionary, self._forms, self._state, rows)
         self._generation = dictionary.generation
-        self._room = ROOM_MIN
+        self._room, self._arrays = ROOM_MIN, Room()
         self.consumed = self.frames = 0
         self.unusual = False
 
@@ -105,7 +99,7 @@ class JellyColumns:
         delimited   each has its length before it; else all of it is one
         """
         self.consumed, self.frames = at, 0
-        data, status = as_bytes(text), terms.LEARN
+        data, status = self._arrays.text(text), terms.LEARN
         if self._forms.full:
             self._forget()
         self._refresh()
@@ -134,31 +128,21 @@ class JellyColumns:
     def _scan(self, place: Place) -> tuple[Scanned, int]:
         self._refresh()
         size = len(place.text) - place.at
-        statements = size // _STATEMENT_BYTES_MIN + 1
         table, forms, room = self._dictionary.table(), self._forms, self._room
-        forms.reserve(room, room * _TERM_BYTES)
-        self._state.reserve(room * _TERM_BYTES, room)
-        out = layout.Found(
-            np.empty((3, statements), dtype=np.int64),
-            np.empty((statements, 4), dtype=np.int64),
-            np.empty((statements, layout.GROUP_COLUMNS), dtype=np.int64),
-            np.empty((min(size, FRAMES_MAX), 4), dtype=np.int64),
-            np.empty(2 * size + room * _TERM_BYTES, dtype=np.uint8),
-            np.empty(REGISTERS, dtype=np.int64),
-        )
-        written = np.empty((size // _WRITTEN_BYTES + room, WRITTEN_COLUMNS), dtype=np.int64)
+        forms.reserve(room, room * TERM_BYTES)
+        self._state.reserve(room * TERM_BYTES, room)
+        out, written = self._arrays.found(size, room, FRAMES_MAX), self._arrays.written(size, room)
         counts, uncertain = np.zeros(terms.COUNTS, dtype=np.int64), np.empty(room, dtype=np.int64)
-        token = np.empty(room * _TERM_BYTES, dtype=np.uint8)
         source = layout.Source(
             place.data, place.at, len(place.text), place.delimited, self._bytes_max, self._mode, self._times
         )
         with table.lock:
-            table.reserve(room, room * _TERM_BYTES)
+            table.reserve(room, room * TERM_BYTES)
             strings = table.strings
             known = terms.Terms(
                 strings.arena, strings.entries, strings.slots, table.numbers,
-                forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain,
-                self._needed, written, counts,
+                forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids,
+                self._arrays.token(room), uncertain, self._needed, written, counts,
             )  # fmt: skip
             kernel.scan(source, self._state.lookups, known, out)
             table.set_numbers(uncertain[: counts[terms.UNCERTAIN]])
@@ -267,7 +251,7 @@ class JellyColumns:
         stop = group + len(names)
         offsets = wanted.ends[group : stop + 1]
         arrivals = self._builder.arrivals(len(names))
-        times = np.ascontiguousarray(scanned.groups[group:stop, layout.TIME]) if arrivals is None else arrivals
+        times = scanned.groups[group:stop, layout.TIME].copy() if arrivals is None else arrivals
         subjects, predicates, objects = wanted.rows[:, offsets[0] : offsets[-1]]
         events = EventBatch(times, np.zeros_like(times), names, offsets - offsets[0], subjects, predicates, objects)
         lines = scanned.groups[group:stop, layout.FRAME] + (scanned.place.before + 1)

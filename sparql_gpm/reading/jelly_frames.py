@@ -6,6 +6,8 @@ from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream
 from sparql_gpm.reading.protobuf import BadMessage, varint
 
+READ_AT_ONCE = 4
+"""Blocks that are read and scanned as one: an event at the end of each is read in Python."""
 _HINT_BYTES = 3
 _VARINT_BYTES_MAX = 10
 _FIRST_FIELD = 0x0A
@@ -83,7 +85,7 @@ class Frames:
         parts = [self.held[self.at :]]
         while length < size and not self._ended:
             try:
-                part = self._stream.read(max(BLOCK_BYTES, size - length))
+                part = self._stream.read(max(READ_AT_ONCE * BLOCK_BYTES, size - length))
             except BrokenOff as error:
                 self.broken_off, part = error, b""
             self._ended = not part

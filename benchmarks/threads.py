@@ -1,4 +1,5 @@
-"""What threads bring: whole runs over N-Quads with `--threads 1, 2, …` in turn, in processor time and on the clock.
+"""What threads bring: reading alone, and whole runs, over N-Quads, `--threads 1, 2, …` in turn, in processor time and
+on the clock.
 
 On a machine with other work the clock says little. So the threads' own processor times are shown too: a run cannot be
 shorter than its longest thread, nor than all of them on so many processors, and little longer if nothing else runs.
@@ -12,7 +13,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
@@ -21,9 +25,13 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.table import Table
 
 from benchmarks.figures import report
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import PROV_TIME, ReadOptions
+from sparql_gpm.reading.predicate_filter import PredicateFilter
 from sparql_gpm.terms import XSD
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
+from spaseq.inputs.streams import open_stream
 from spaseq.lang.parse import parse
 
 QUADS_PER_EVENT = 8
@@ -38,12 +46,17 @@ QUERIES = {
     + f"{{ SEQ(A : B) {_PRICE.format('A', '> 500')} {_PRICE.format('B', '< 500')} }}",
 }
 """Queries by name; they use two of the eight triples of an event."""
+READING = "reading"
+"""The row of a run without a query: the batches of those two triples."""
+_TERMS_MAX = 500_000
+"""Terms that reading alone keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """The least that a run has taken of each.
 
+    found               the number of rows, or of events
     processor_seconds   of all threads
     longest_seconds     processor time of the thread that took most
     """
@@ -51,7 +64,7 @@ class Run:
     query: str
     threads: int
     quads: int
-    matches: int
+    found: int
     seconds: float
     processor_seconds: float
     longest_seconds: float
@@ -81,14 +94,39 @@ def write_trades(path: Path, events: int) -> None:
 
 
 def measure(query: str, path: Path, threads: int, quads: int) -> Run:
-    """One run, from file to rows."""
-    job = Job([parse(QUERIES[query], "q")], {"S": str(path)}, options=RunOptions(threads=threads))
-    before, clock, processor = _by_thread(), time.perf_counter(), time.process_time()
-    matches = sum(len(rows) for rows in job.rows())
-    clock, processor = time.perf_counter() - clock, time.process_time() - processor
-    longest = max(used - before.get(ident, 0.0) for ident, used in _by_thread().items())
-    job.close()
-    return Run(query, threads, quads, matches, clock, processor, longest)
+    """One run, from file to rows, or, of READING, to batches of events."""
+    with ExitStack() as stack:
+        run: Callable[[], int] = partial(_read, path, threads)
+        if query != READING:
+            job = Job([parse(QUERIES[query], "q")], {"S": str(path)}, options=RunOptions(threads=threads))
+            stack.callback(job.close)
+            run = partial(_matches, job)
+        before, clock, processor = _by_thread(), time.perf_counter(), time.process_time()
+        found = run()
+        clock, processor = time.perf_counter() - clock, time.process_time() - processor
+        longest = max(used - before.get(ident, 0.0) for ident, used in _by_thread().items())
+    return Run(query, threads, quads, found, clock, processor, longest)
+
+
+def _matches(job: Job) -> int:
+    """The number of rows of a run."""
+    return sum(len(rows) for rows in job.rows())
+
+
+def _read(path: Path, threads: int) -> int:
+    """The number of events; their batches have what the queries use, and nothing is done with them."""
+    names = (PROV_TIME, "http://ex.org/symbol", "http://ex.org/price")
+    options = ReadOptions(
+        bytes_expected=path.stat().st_size,
+        threads=RunOptions(threads=threads).reader_threads,
+        predicates=PredicateFilter(frozenset(names)),
+    )
+    dictionary, events = Dictionary(), 0
+    for batch in open_stream(str(path), "S", dictionary, lambda _, fault: sys.exit(fault.reason), options):
+        events += len(batch)
+        if dictionary.has_table and len(dictionary) > _TERMS_MAX:
+            dictionary.retain([])
+    return events
 
 
 def _by_thread() -> dict[int, float]:
@@ -101,7 +139,7 @@ def best(runs: list[Run]) -> Run:
     """The least of each figure."""
     first = runs[0]
     figures = (min(getattr(run, name) for run in runs) for name in ("seconds", "processor_seconds", "longest_seconds"))
-    return Run(first.query, first.threads, first.quads, first.matches, *figures)
+    return Run(first.query, first.threads, first.quads, first.found, *figures)
 
 
 def table(found: list[Run]) -> Table:
@@ -110,7 +148,7 @@ def table(found: list[Run]) -> Table:
     headings = (
         "query",
         "threads",
-        "matches",
+        "found",
         "cpu s per M quads",
         "of one thread's",
         "longest thread",
@@ -130,7 +168,7 @@ def table(found: list[Run]) -> Table:
             f"{run.possible(one):.2f}",
             f"{speed:.2f}",
         )
-        shown.add_row(run.query, str(run.threads), f"{run.matches:,}", *figures)
+        shown.add_row(run.query, str(run.threads), f"{run.found:,}", *figures)
     return shown
 
 
@@ -151,7 +189,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trades.nq")
         write_trades(path, given.events)
-        for query in QUERIES:
+        for query in (READING, *QUERIES):
             measure(query, path, given.threads[-1], quads)  # kernels are loaded
             runs = [[measure(query, path, count, quads) for count in given.threads] for _ in range(given.runs)]
             found += [best(list(each)) for each in zip(*runs, strict=True)]

@@ -44,9 +44,9 @@ KEPT_KERNEL_BYTES_MIN = 10 << 20
 BLOCK_BYTES_MIN = 1 << 14
 """A shorter block is read line by line."""
 READ_AT_ONCE = 2
-"""Blocks that are scanned as one: each costs the thread that reads a third of a millisecond beside its events."""
+"""Blocks that are scanned as one: the lines about the border of two are scanned once more."""
 AHEAD = 2
-"""Blocks that are scanned ahead, for each thread beside that which reads."""
+"""Blocks that wait for the thread that reads, beside those that others are scanning."""
 
 Tokens = tuple[bytes, bytes, bytes, bytes]
 """Subject, predicate, object and graph (b"" for the default graph) in canonical N-Triples; each is a valid term."""
@@ -104,7 +104,7 @@ class NQuadsReader:
                     scan = partial(columns.scanner.scan, block)
                     scan = scan if threads == 1 else pool(threads).submit(scan).result
             waiting.append((block, scan))
-            if len(waiting) > AHEAD * (threads - 1):
+            if threads == 1 or len(waiting) >= AHEAD + threads:
                 yield waiting.popleft()
         yield from waiting
 

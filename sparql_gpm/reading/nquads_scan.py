@@ -81,7 +81,7 @@ class Scanned:
 
 
 class _Room:
-    """Arrays that texts of so many lines are scanned in, in turn: new pages would take a fifth of reading."""
+    """Arrays that texts of so many lines are scanned in, in turn."""
 
     def __init__(self, lines: int) -> None:
         self.lines = lines
@@ -155,7 +155,7 @@ class Scanner:
             self._unused.append(scanned.data.base)
 
     def _copy(self, text: bytes) -> Bytes:
-        """The text as kernels take it; long ones in arrays that are used again, as new pages cost more than copying."""
+        """The text as kernels take it; long ones in arrays that are used again."""
         size = len(text)
         if size < TEXT_KEPT_MIN:
             return as_bytes(text)

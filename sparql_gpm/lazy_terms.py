@@ -172,8 +172,8 @@ class ColumnTerms:
         """See `LazyTerms`."""
         codes = self._codes()
         if isinstance(self._places, slice) and len(codes) == len(self._values.codes()):
-            return self._values.all()
-        return self._values.ids(self._values.occurring(codes))
+            return np.unique(self._values.all())  # several values may give one term
+        return np.unique(self._values.ids(self._values.occurring(codes)))
 
     def stated(self) -> Mask | None:
         """See `LazyTerms`."""

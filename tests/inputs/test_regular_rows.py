@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from sparql_gpm.regular_batch import RegularBatch
 from spaseq.errors import RunError
 from spaseq.inputs.reading import StreamFormat
 from spaseq.inputs.streams import open_stream
-from spaseq.inputs.tables import events
+from spaseq.inputs.tables import events, json_lines
 from spaseq.inputs.tables.template import parse_template
 from tests.inputs.test_tables import spaseq_command
 
@@ -36,6 +37,7 @@ SUBJECTS = ("[]", "<http://ex.org/t/{id}>", ":it", "<http://ex.org/s/{name}>", "
 OBJECTS = (
     ':kind "{kind}"', ':name "{name}"@en', ":price ?price", ":of <http://ex.org/s/{name}>", ':year "{year}"^^xsd:gYear',
     ":number ?number", "a :Trade", ":to <{link}>", ':both "{kind} {name}"', ":kind2 <http://ex.org/{kind}>",
+    ':joint "{kind}{name}{number}"', ":kind3 <http://ex.org/{kind}/{number}>",
 )  # fmt: skip
 PATTERNS = (
     '{ ?s :kind "A" ; :price ?p }', "{ ?s a :Trade ; :kind ?k ; :number ?p FILTER (?p > 3) }",
@@ -44,6 +46,7 @@ PATTERNS = (
     "{ ?p :kind ?p }", "{ ?s :price ?p ; :number ?p }", "{ :it :price ?p ; :kind 'B' }", '{ ?p :name "acme"@en }',
     "{ SELECT ?k (COUNT(*) AS ?p) { ?s :kind ?k ; :price ?x } GROUP BY ?k }", "{ ?s :price|:number ?p }",
     "{ ?s :kind 'A' . ?t :number ?p FILTER EXISTS { ?t :price ?q } }", "{ ?s :missing ?p }",
+    "{ ?s :joint ?p ; :number ?n }", "{ ?s :kind3 <http://ex.org/A/4> ; :both ?p }", '{ ?p :both "A acme" }',
 )  # fmt: skip
 
 
@@ -112,9 +115,11 @@ def as_text(table: Mapping[str, list[object]], path: Path, quotes: bool) -> None
 def test_rows_of_tables_are_those_of_the_same_events_as_n_quads(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     template, table = a_template(draw), a_table(draw, draw.choice((40, 120)))
-    files = [tmp_path / "t.csv", tmp_path / "t.parquet"]
+    files = [tmp_path / "t.csv", tmp_path / "t.parquet", tmp_path / "t.ndjson"]
     as_text(table, files[0], quotes=seed % 3 == 0)
     parquet.write_table(pa.table(table), files[1])
+    lines = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    files[2].write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "rows.trig").write_text(template)
     how = {"template": str(tmp_path / "rows.trig")}
     query = a_query(draw)
@@ -126,7 +131,8 @@ def test_rows_of_tables_are_those_of_the_same_events_as_n_quads(seed: int, tmp_p
                 continue
             expected = rows_of(query, file, **how)
         some = draw.choice((None, 7, 33))
-        assert rows_of(query, file, batch_events=some, **how) == expected, (template, query)
+        with mock.patch.multiple(json_lines, KERNEL_BYTES_MIN=0, BLOCK_BYTES_MIN=0):
+            assert rows_of(query, file, batch_events=some, **how) == expected, (template, query)
         if "[]" not in template and "could be used" not in str(expected):
             quads.write_text(quads.read_text().replace("urn:spaseq:event:S:", "urn:spaseq:event:S1:"))
             assert rows_of(query, quads) == expected, (template, query)
@@ -198,3 +204,18 @@ def test_graphs_closed_in_ascending_order_are_those_closed_one_by_one() -> None:
             for key in keys:
                 plain.add(key)
         assert list(ascending) == list(plain)
+
+
+def test_cells_that_make_one_text_make_one_term(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time,a,b\n1,x,yz\n2,xy,z\n3,,z\n4,x,yz\n5,x,z\n")
+    how = StreamFormat(
+        template=parse_template(HEAD + '[] prov:generatedAtTime ?time ; :k "{a}{b}" .', "t", (PROV_TIME,))
+    )
+    dictionary = Dictionary()
+    (found,) = open_stream(str(path), "S", dictionary, _refuse, ReadOptions(), how)
+    assert isinstance(found.events, RegularBatch)
+    terms = found.events.triples[-1].objects
+    texts = [str(dictionary.term(each).lexical) if each else "" for each in terms.ids(np.arange(5)).tolist()]
+    assert texts == ["xyz", "xyz", "", "xyz", "xz"]
+    assert len(terms.distinct()) == 2 and terms.equal(int(terms.ids(np.array([1]))[0])).tolist() == [1, 1, 0, 1, 0]

@@ -7,8 +7,9 @@ is not, all of them become terms one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from sparql_gpm.well_formed import fault_of
 from spaseq.inputs.tables.cells import Cells
 from spaseq.inputs.tables.template import IriOf, Part, Slot, TextOf, Value
 
+_CELLS_MAX = 6
+"""Cells of an IRI whose combinations are tried."""
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*")
 _ESCAPED = re.compile(r'["\\\r]')
 _INTEGERS = re.compile(r"(?:-?[0-9]{1,15}\n)*")
@@ -151,9 +154,18 @@ def times_of(whole: str) -> Ids | None:
 
 
 def certain_iri(slot: IriOf) -> bool:
-    """True if any text without characters that are reserved, in the place of the one cell, gives a valid IRI."""
-    before, after = around(slot.parts)
-    return all(PLAIN_IRI.fullmatch(f"<{before}{some}{after}>".encode()) is not None for some in ("", "x"))
+    """True if any texts without characters that are reserved, in the place of cells, give a valid IRI."""
+    cells = sum(isinstance(part, tuple) for part in slot.parts)
+    return cells <= _CELLS_MAX and all(
+        PLAIN_IRI.fullmatch(f"<{_filled(slot.parts, given)}>".encode()) is not None
+        for given in product(("", "x"), repeat=cells)
+    )
+
+
+def _filled(parts: Sequence[Part], given: Iterable[str]) -> str:
+    """A text whose cells are these."""
+    texts = iter(given)
+    return "".join(part if isinstance(part, str) else next(texts) for part in parts)
 
 
 def around(parts: Sequence[Part]) -> tuple[str, str]:

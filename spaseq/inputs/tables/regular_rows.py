@@ -1,17 +1,19 @@
 """Rows of tables as regular events: columns become ids where patterns ask for them, and triples not at all.
 
-For templates whose triples have constant predicates, each its own, and terms of one cell. Batches in which some cell
-may give no term, or some row no event, are left to the reader of single terms.
+For templates whose triples have constant predicates, each its own. Batches in which some cell may give no term, or some
+row no event, are left to the reader of single terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, assert_never
 
 import numpy as np
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from arrays.columns import UNBOUND
 from sparql_gpm.columns import Ids
@@ -25,7 +27,7 @@ from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, TripleTerm
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.inputs.tables.cells import Cells, PlainColumn, RowBatch
 from spaseq.inputs.tables.plain import around, certain_iri, times_of
-from spaseq.inputs.tables.slots import BAD, Slots
+from spaseq.inputs.tables.slots import BAD, Slots, combinations
 from spaseq.inputs.tables.template import IriOf, Path, Slot, Template, TextOf, Value, paths_of
 
 _KNOWN_MAX = 1 << 17
@@ -96,6 +98,44 @@ class _ColumnCodes:
         if self._encoded is None:
             self._encoded = self._column.encoded()
         return self._encoded
+
+
+class _Combined:
+    """The terms of a slot with several cells, as codes of the combinations of their values."""
+
+    def __init__(self, slot: IriOf | TextOf, columns: Sequence[PlainColumn], slots: Slots) -> None:
+        self._slot, self._columns, self._slots = slot, columns, slots
+
+    def codes(self) -> Ids:
+        """See `Coded`."""
+        return self._found[0]
+
+    @property
+    def full(self) -> bool:
+        """See `Coded`."""
+        return not any(column.has_null for column in self._columns)
+
+    def values(self) -> int:
+        """See `Coded`."""
+        return int(self._found[1].shape[1])
+
+    def intern(self, codes: Ids) -> Ids:
+        """See `Coded`."""
+        texts = []
+        for (_, values), column, of in zip(self._encoded, self._columns, self._found[1][:, codes], strict=True):
+            distinct, places = np.unique(of, return_inverse=True)
+            lexicals, _ = column.lexicals(pc.take(values, distinct))
+            texts.append([lexicals[place] for place in places.tolist()])
+        return self._slots.of_combinations(self._slot, list(zip(*texts, strict=True)))
+
+    @cached_property
+    def _encoded(self) -> list[tuple[Ids, Any]]:
+        return [column.encoded() for column in self._columns]
+
+    @cached_property
+    def _found(self) -> tuple[Ids, NDArray[np.int64]]:
+        """The code of each cell, and int64[columns, n]: the codes that each combination is made of."""
+        return combinations([codes for codes, _ in self._encoded])
 
 
 class _Nodes:
@@ -182,8 +222,10 @@ class RegularReader:
             case BlankNode(label):
                 return ColumnTerms.of(_Nodes(self._builder.new_scopes(count), count, label, self._dictionary), count)
             case Value() | TextOf() | IriOf():
-                (path,) = paths_of(slot)
-                coded = _ColumnCodes(columns[path], self._cells[slot])
+                paths = paths_of(slot)
+                if len(paths) > 1 and not isinstance(slot, Value):
+                    return ColumnTerms.of(_Combined(slot, [columns[path] for path in paths], self._slots), count)
+                coded = _ColumnCodes(columns[paths[0]], self._cells[slot])
                 found = ColumnTerms.of(coded, count)
                 if isinstance(slot, IriOf) and len(slot.parts) == 1 and bool((found.distinct() == BAD).any()):
                     return None
@@ -200,7 +242,7 @@ def is_regular(template: Template) -> bool:
         bool(predicates)
         and len(set(predicates)) == len(predicates)
         and all(isinstance(predicate, IRI) for predicate in predicates)
-        and all(len(paths_of(slot)) == 1 for slot in slots if isinstance(slot, CellSlot))
+        and all(paths_of(slot) for slot in slots if isinstance(slot, CellSlot))
         and all(certain)
     )
 

@@ -9,8 +9,11 @@ from typing import assert_never
 from urllib.parse import quote
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from sparql_gpm.columns import UNBOUND, Ids
+from sparql_gpm.columns import UNBOUND, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.lazy_terms import NULL
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
@@ -113,23 +116,38 @@ class Slots:
         cells = _together([rows.cells(path) for path in paths], len(rows.numbers))
         if len(cells) == 1:
             return self.of_cells(slot, cells[0])
-        codes = np.stack([each.codes for each in cells])
-        empty = (codes == NULL).any(axis=0)
-        combinations, inverse = np.unique(codes, axis=1, return_inverse=True)
-        given = [
-            [None if code == NULL else each.lexicals[code] for each, code in zip(cells, combination, strict=True)]
-            for combination in combinations.T.tolist()
-        ]
-        whole = Cells(np.where(empty, NULL, inverse.reshape(-1)), (), None, cells[0].rows, cells[0].owner)
+        codes, parts = combinations([each.codes for each in cells])
+        given = [[each.lexicals[code] for each, code in zip(cells, part, strict=True)] for part in parts.T.tolist()]
+        whole = Cells(codes, (), None, cells[0].rows, cells[0].owner)
         return self._column([_term(slot, each) for each in given], whole, lambda code: _no_term(given[code]))
+
+    def of_combinations(self, slot: IriOf | TextOf, given: Sequence[Sequence[str | None]]) -> Ids:
+        """The ids of the terms of combinations of texts, BAD for those that give none."""
+        return self._ids([_term(slot, each) for each in given])
+
+    def _ids(self, terms: Sequence[Term | None]) -> Ids:
+        ids = [BAD if term is None or fault_of(term) else self._dictionary.intern(term) for term in terms]
+        return np.array(ids, dtype=np.int64)
 
     def _constant(self, term: Term, rows: int) -> Column:
         return Column(np.full(rows, self._dictionary.intern(term)), None, (), _no_fault)
 
     def _column(self, terms: Sequence[Term | None], cells: Cells, reason: Callable[[int], str]) -> Column:
-        ids = [BAD if term is None or fault_of(term) else self._dictionary.intern(term) for term in terms]
-        table = np.array([*ids, UNBOUND], dtype=np.int64)
+        table = np.append(self._ids(terms), UNBOUND)
         return Column(table[cells.codes], cells.rows, cells.owner, lambda index: reason(int(cells.codes[index])))
+
+
+def combinations(codes: Sequence[Ids]) -> tuple[Ids, NDArray[np.int64]]:
+    """The code of each combination of cells, NULL if one is empty, and int64[columns, n]: the codes of its cells."""
+    found = codes[0]
+    for other in codes[1:]:
+        pairs = found * (int(other.max(initial=0)) + 1) + other
+        encoded = pa.array(pairs, mask=(found == NULL) | (other == NULL)).dictionary_encode()
+        found = as_ids(np.asarray(pc.fill_null(encoded.indices, NULL)))
+    stated = np.flatnonzero(found != NULL)[::-1]
+    row_of = np.zeros(int(found.max(initial=NULL)) + 1, dtype=np.int64)
+    row_of[found[stated]] = stated
+    return found, np.stack([each[row_of] for each in codes])
 
 
 def _together(cells: list[Cells], rows: int) -> list[Cells]:

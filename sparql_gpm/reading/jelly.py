@@ -62,7 +62,7 @@ class JellyReader:
             columns = self._column_reader(frames)
             if columns is not None:
                 begin = frames.at
-                yield from columns.take(frames.held, begin, number, frames.delimited)
+                yield from columns.take(frames.data, frames.size, begin, number, frames.delimited)
                 frames.at, number = columns.consumed, number + columns.frames
                 self._bytes_read += frames.at - begin
                 if live:
@@ -98,7 +98,7 @@ class JellyReader:
         """The reader by kernels, if the next frame is for it and the whole input is long enough."""
         if self._columns is not None:
             return self._columns if frames.whole else None
-        if not frames.whole or not self._kernels_pay(len(frames.held) - frames.at):
+        if not frames.whole or not self._kernels_pay(frames.size - frames.at):
             return None
         options = self._rows.options or self._rows.first_options(frames.frame)
         if options is None or (options.physical == TRIPLES and options.logical % 10 in FLAT_LOGICAL):

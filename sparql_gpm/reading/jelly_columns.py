@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyoxigraph as ox
 
+from arrays.words import Bytes
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
@@ -92,21 +93,22 @@ class JellyColumns:
         marked[ids] = True
         return marked
 
-    def take(self, text: bytes, at: int, before: int, delimited: bool) -> Iterator[LocatedBatch]:
+    def take(self, text: Bytes, size: int, at: int, before: int, delimited: bool) -> Iterator[LocatedBatch]:
         """Read whole frames from a place on, up to one that is unusual; the reader in Python then has the state.
 
+        text, size  so many bytes, and a word more
         before      the number of frames before them
         delimited   each has its length before it; else all of it is one
         """
         self.consumed, self.frames = at, 0
-        data, status = self._arrays.text(text), terms.LEARN
+        status = terms.LEARN
         if self._forms.full:
             self._forget()
         self._refresh()
         self._registers.take_back()
         self._hold()
         while status in (terms.LEARN, terms.ROOM):
-            scanned, status = self._scan(Place(text, data, self.consumed, before + self.frames, delimited))
+            scanned, status = self._scan(Place(text, size, self.consumed, before + self.frames, delimited))
             self.frames += len(scanned.frames)
             if len(scanned.groups):
                 yield from self._take(scanned)
@@ -127,14 +129,14 @@ class JellyColumns:
 
     def _scan(self, place: Place) -> tuple[Scanned, int]:
         self._refresh()
-        size = len(place.text) - place.at
+        size = place.size - place.at
         table, forms, room = self._dictionary.table(), self._forms, self._room
         forms.reserve(room, room * TERM_BYTES)
         self._state.reserve(room * TERM_BYTES, room)
         out, written = self._arrays.found(size, room, FRAMES_MAX), self._arrays.written(size, room)
         counts, uncertain = np.zeros(terms.COUNTS, dtype=np.int64), np.empty(room, dtype=np.int64)
         source = layout.Source(
-            place.data, place.at, len(place.text), place.delimited, self._bytes_max, self._mode, self._times
+            place.text, place.at, place.size, place.delimited, self._bytes_max, self._mode, self._times
         )
         with table.lock:
             table.reserve(room, room * TERM_BYTES)

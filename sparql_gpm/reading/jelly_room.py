@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.words import WORD, Bytes
+from arrays.words import Bytes
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.pages import zeros
 from sparql_gpm.reading.jelly_groups import GROUP_COLUMNS, Found
@@ -27,13 +27,6 @@ class Room:
 
     def __init__(self) -> None:
         self._arrays: dict[str, NDArray[Any]] = {}
-
-    def text(self, text: bytes) -> Bytes:
-        """The bytes as a kernel takes them, with a word behind them; they hold until the next text."""
-        data = self._bytes("text", len(text) + WORD)
-        data[: len(text)] = np.frombuffer(text, dtype=np.uint8)
-        data[len(text) : len(text) + WORD] = 0
-        return data
 
     def found(self, size: int, terms: int, frames: int) -> Found:
         """The output of a scan of so many bytes, with room for new terms; its rows are of this scan alone."""

@@ -23,15 +23,19 @@ Statement = tuple[int, int, int, int]
 class Place:
     """The bytes of frames: those from `at` on, the first of which has the number `before` + 1.
 
-    data        the text for kernels
+    text, size  so many bytes, and a word more; they hold until the next scan
     delimited   each frame has its length before it; else all of it is one
     """
 
-    text: bytes
-    data: Bytes
+    text: Bytes
+    size: int
     at: int
     before: int
     delimited: bool
+
+    def between(self, begin: int, end: int) -> bytes:
+        """A part of the bytes."""
+        return self.text[begin:end].tobytes()
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,9 @@ class Scanned:
         stop, end = start + row[write.LENGTH], more + row[write.MORE_LENGTH]
         if kind == write.IRI:
             return ox.NamedNode((self.names[start:stop].tobytes() + self.names[more:end].tobytes()).decode())
-        lexical = self.place.text[start:stop].decode()
+        lexical = self.place.between(start, stop).decode()
         if kind == write.TAGGED:
-            return ox.Literal(lexical, language=self.place.text[more:end].decode())
+            return ox.Literal(lexical, language=self.place.between(more, end).decode())
         if kind == write.TYPED:
             return ox.Literal(lexical, datatype=ox.NamedNode(self.names[more:end].tobytes().decode()))
         return ox.Literal(lexical)
@@ -77,7 +81,7 @@ class Scanned:
     def bytes_of(self, frame: int) -> bytes:
         """The bytes of a frame."""
         begin, end = self.frames[frame, : END + 1].tolist()
-        return self.place.text[begin:end]
+        return self.place.between(begin, end)
 
     @cached_property
     def row_ends(self) -> Ids:

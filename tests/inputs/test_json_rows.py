@@ -31,7 +31,8 @@ GRAPHS = ("", "<http://ex.org/e/{id}>", "<http://ex.org/e/{name}/{id}>")
 TIMES = ("?time", '"{time}"^^xsd:integer', '"{when}"^^xsd:dateTime', "?when", "?at.time", '"{at.when}"^^xsd:dateTime')
 OBJECTS = (
     ":price ?price", ":name ?name", ':kind "{kind}"@en', ":of <http://ex.org/s/{name}>", ":to <{link}>", ":x ?at.x.y",
-    ':year "{year}"^^xsd:gYear', ':both "{kind} {price}"', ":all ?größe", ":it <http://ex.org/{at.x.y}>",
+    ':year "{year}"^^xsd:gYear', ':both "{kind} {price}"', ":all ?größe", ":it <http://ex.org/{at.x.y}>", ":tag ?tags",
+    ':tagged "{tags} {kind}"',
 )  # fmt: skip
 ODD = (
     None, True, False, 0, -0.0, 10**30, -5, 1.5, "", "x", 'q"u\\o\n', "né", "😀", "\x00", "\ud800", "2026", {},
@@ -91,6 +92,8 @@ def columns(draw: random.Random) -> dict[str, Callable[[int], object]]:
         "link": lambda _: draw.choice(links),
         "more": lambda _: draw.choice(([1, {"a": []}], {"id": 3, "b": "}"}, "]")),
     }
+    tags = ((1, 2), ("a", "é", ""), (1, "1", None, ["x", [2.50]]), ({},))[min(3, int(draw.expovariate(1)))]
+    found["tags"] = lambda _: [draw.choice(tags) for _ in range(draw.randrange(4))] if draw.random() < 0.8 else "a"
     found["at"] = lambda number: {"time": number, "when": found["when"](number), "x": {"y": draw.choice(names)}}
     return found
 
@@ -179,7 +182,7 @@ def kinds_of(
 
 def test_only_lines_with_odd_values_are_objects() -> None:
     regular = b"".join(b'{"id": %d, "at": {"x": "\\u00e9"}, "no": [{}]}\n' % number for number in range(400))
-    odd = b'{"id": [1], "at": {"x": 1}}\n'
+    odd = b'{"id": [{}], "at": {"x": 1}}\n'
     compiled = ReadOptions(compiled=True)
     assert kinds_of(regular + b'{"x\n\n' + regular, compiled) == ["JsonRows 800"]
     assert kinds_of(regular + odd + odd + regular, compiled) == ["JsonRows 400", "ObjectRows 2", "JsonRows 400"]
@@ -197,6 +200,20 @@ def test_the_kernel_reads_what_is_long_enough_for_it(kept: bool, length: int, ex
     with mock.patch.object(json_lines, "_kernel_is_kept", lambda: kept):
         found = kinds_of(line * (length // len(line)), ReadOptions(bytes_expected=expected))
     assert found[-1].startswith(by)
+
+
+def test_values_of_lists_are_cells_of_their_rows() -> None:
+    texts = ("[1, [2, null]]", '"a"', "[]", "null", '["a"]', "[[{}]]", "[3]")
+    text = b"".join(b'{"at": {"x": %b}}\n' % each.encode() for each in texts)
+    with mock.patch.object(json_lines, "BLOCK_BYTES_MIN", 0):
+        lines = json_lines.JsonLines(TableOptions(), lambda *_: None, [("at", "x")], ReadOptions(compiled=True))
+        found = list(lines.rows(blocks.Blocks(io.BytesIO(text), live=False)))
+    assert [rows.numbers.tolist() for rows in found] == [[1, 2, 3, 4, 5], [6], [7]]
+    cells = [part.cells(("at", "x")) for part in (*found[0].parts(3), found[2])]
+    assert [each.owner for each in cells] == [("at",)] * 3
+    values = [[None if code < 0 else each.lexicals[code] for code in each.codes.tolist()] for each in cells]
+    rows = [[] if each.rows is None else each.rows.tolist() for each in cells]
+    assert (values, rows) == ([["1", "2", None, "a"], [None, "a"], ["3"]], [[0, 0, 0, 1], [1, 2], [0]])
 
 
 def test_a_column_has_each_text_once_however_it_is_written() -> None:

@@ -1,7 +1,7 @@
 """The scanner of lines of JSON: the spans of the values that a template uses, without an object for any of them.
 
-A line that is not certainly one object as `json` reads it, or that has a list or an object where a value is used, a key
-twice or one with an escape, is odd: others read it.
+A line that is not certainly one object as `json` reads it, or that has an object where a value is used, a list where
+a field of it is, a key twice or one with an escape, is odd: others read it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arrays.jit import free_kernel, lean_part, part
 from arrays.words import WORD, Bytes, byte_at, first_byte, word_at
 from sparql_gpm.columns import Ids
-from spaseq.inputs.tables.json_kinds import BOOLEAN, DOUBLE, ESCAPED, INTEGER, STRING, WIDE
+from spaseq.inputs.tables.json_kinds import BOOLEAN, DOUBLE, ESCAPED, INTEGER, LIST, STRING, WIDE
 
 NONE, REFUSED = -1, -2
 """In the place of a column: the value is not used; the line is odd."""
@@ -22,7 +22,7 @@ DEPTH_MAX = 32
 
 _ODD = -1
 _ARRAY = -2
-"""In the place of the node of an object on the stack."""
+"""In the place of the node of an object on the stack; lists of values that are used have lower numbers."""
 _KEY, _VALUE, _AFTER = 0, 1, 2
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _BACKSLASH = 9, 10, 13, 32, 34, 92
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE, _COLON = 43, 44, 45, 46, 48, 57, 58
@@ -67,7 +67,9 @@ class Found(NamedTuple):
     """The rows of some lines, and the lines that are odd.
 
     begins, ends    int64[columns, n]: of each value in the text, a string's quotes left out; 0 for null
-    kinds           uint8[columns, n]
+    kinds           uint8[columns, n]; LIST: the values are items
+    items           int64[5, m]: column, row, begin, end and kind of each value in a list
+    counts          int64[1]: items that there are
     rows            int64[3, n]: begin, end and number, from 0, of the line of each row
     odd             int64[4, m]: the same of odd lines, and how many rows stand before
     """
@@ -75,6 +77,8 @@ class Found(NamedTuple):
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
     kinds: NDArray[np.uint8]
+    items: NDArray[np.int64]
+    counts: Ids
     rows: NDArray[np.int64]
     odd: NDArray[np.int64]
 
@@ -87,7 +91,7 @@ def scan(text: Bytes, begin: int, end: int, wide: bool, keys: KeyTree, found: Fo
     """
     at, number, rows, odd = begin, 0, 0, 0
     while at < end:
-        start = at
+        start, items = at, found.counts[0]
         at = _space(text, at)
         if byte_at(text, at) != _NEWLINE:
             at = _row(text, at, rows, number, wide, keys, found, stack)
@@ -95,7 +99,7 @@ def scan(text: Bytes, begin: int, end: int, wide: bool, keys: KeyTree, found: Fo
                 found.rows[0, rows], found.rows[1, rows], found.rows[2, rows] = start, at, number
                 rows += 1
             else:
-                at = start
+                at, found.counts[0] = start, items
                 while byte_at(text, at) != _NEWLINE:
                     at += 1
                 for column in range(found.kinds.shape[0]):
@@ -118,10 +122,10 @@ def _row(text: Bytes, start: int, row: int, number: int, wide: bool, keys: KeyTr
         if state == _AFTER:
             if first == _COMMA:
                 at = _space(text, at + 1)
-                node = NONE
-                state = _VALUE if stack[depth - 1] == _ARRAY else _KEY
+                node = _ARRAY - stack[depth - 1] if stack[depth - 1] < _ARRAY else NONE
+                state = _VALUE if stack[depth - 1] <= _ARRAY else _KEY
                 continue
-            if first != (_END_ARRAY if stack[depth - 1] == _ARRAY else _END_OBJECT):
+            if first != (_END_ARRAY if stack[depth - 1] <= _ARRAY else _END_OBJECT):
                 return _ODD
             depth -= 1
             at = _space(text, at + 1)
@@ -150,12 +154,16 @@ def _row(text: Bytes, start: int, row: int, number: int, wide: bool, keys: KeyTr
         state = _AFTER
         if first in (_BEGIN_OBJECT, _BEGIN_ARRAY):
             array = first == _BEGIN_ARRAY
-            if column != NONE or (array and node != NONE) or depth == DEPTH_MAX:
+            listed = array and column != NONE and keys.first[node] == keys.first[node + 1]
+            if depth == DEPTH_MAX or not (listed or (column == NONE and (node == NONE or not array))):
                 return _ODD
-            stack[depth] = _ARRAY if array else node
+            stack[depth] = (_ARRAY - node if listed else _ARRAY) if array else node
             depth += 1
             at = _space(text, at + 1)
-            node = NONE
+            if listed:
+                found.kinds[column, row] = LIST
+            else:
+                node = NONE
             if byte_at(text, at) != (_END_ARRAY if array else _END_OBJECT):
                 state = _VALUE if array else _KEY
             continue
@@ -163,8 +171,15 @@ def _row(text: Bytes, start: int, row: int, number: int, wide: bool, keys: KeyTr
         if value == _ODD:
             return _ODD
         end, kind = value >> _KIND_BITS, value & _KINDS
-        if column != NONE and kind:
-            quote = kind & STRING
+        quote = kind & STRING
+        if column != NONE and stack[depth - 1] < _ARRAY:
+            item = found.counts[0]
+            if item == found.items.shape[1]:
+                return _ODD
+            found.items[0, item], found.items[1, item], found.items[2, item] = column, row, at + quote
+            found.items[3, item], found.items[4, item] = end - quote, kind
+            found.counts[0] += 1
+        elif column != NONE and kind:
             found.begins[column, row], found.ends[column, row], found.kinds[column, row] = at + quote, end - quote, kind
         at = _space(text, end)
 

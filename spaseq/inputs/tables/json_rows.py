@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -14,12 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from arrays.columns import in_ranges, offsets_of
-from sparql_gpm.columns import Ids, as_ids
+from sparql_gpm.columns import Ids, Mask, as_ids
 from sparql_gpm.lazy_terms import NULL
 from sparql_gpm.terms import XSD, XSD_STRING
 from sparql_gpm.well_formed import is_text
 from spaseq.inputs.tables.cells import Cells, Number, RowBatch, json_value
-from spaseq.inputs.tables.json_kinds import BOOLEAN, DOUBLE, ESCAPED, INTEGER, STRING, WIDE
+from spaseq.inputs.tables.json_kinds import BOOLEAN, DOUBLE, ESCAPED, INTEGER, LIST, STRING, WIDE
 from spaseq.inputs.tables.template import Path
 from spaseq.inputs.tables.text_column import LOW, WORD, Bytes, TextColumn, words_at
 
@@ -137,46 +138,62 @@ class JsonColumn:
         return (np.append(as_ids(same), NULL)[codes], pc.take(values, pa.array(places))), list(first)
 
 
+@dataclass(frozen=True, slots=True)
+class JsonCells:
+    """The cells of n rows.
+
+    begins, ends    int64[columns, n]: of each value
+    kinds           uint8[columns, n]; LIST: its values are items
+    items           int64[5, m]: column, row, begin, end and kind of each value in a list, by row
+    """
+
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    items: NDArray[np.int64]
+
+    def between(self, begin: int, end: int) -> JsonCells:
+        """The cells of the rows begin … end - 1."""
+        first, last = np.searchsorted(self.items[1], (begin, end)).tolist()
+        items = self.items[:, first:last].copy()
+        items[1] -= begin
+        return JsonCells(self.begins[:, begin:end], self.ends[:, begin:end], self.kinds[:, begin:end], items)
+
+
 class JsonRows:
     """Rows of a table of JSON.
 
-    paths           of the columns
-    begins, ends    int64[columns, n]: of each value
-    kinds           uint8[columns, n]
-    lines           int64[2, n]: begin and end of the line of each row
+    paths       of the columns
+    lines       int64[2, n]: begin and end of the line of each row
     """
 
     def __init__(
         self,
         paths: Sequence[Path],
         text: Bytes,
-        cells: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]],
+        cells: JsonCells,
         lines: NDArray[np.int64],
         numbers: Ids,
     ) -> None:
         self._paths, self._text, self._cells, self._lines = paths, text, cells, lines
         self.numbers = numbers
-        self._columns: dict[Path, JsonColumn] = {}
+        self._columns: dict[Path, tuple[JsonColumn, Ids | None]] = {}
 
-    def plain(self, path: Path) -> JsonColumn:
-        """See `RowBatch`."""
-        if path not in self._columns:
-            place = self._paths.index(path)
-            begins, ends, kinds = (each[place] for each in self._cells)
-            self._columns[path] = JsonColumn(self._text, begins, ends, kinds)
-        return self._columns[path]
+    def plain(self, path: Path) -> JsonColumn | None:
+        """See `RowBatch`; None if a row has a list."""
+        column, rows = self._column(path)
+        return column if rows is None else None
 
     def cells(self, path: Path) -> Cells:
         """See `RowBatch`."""
-        column = self.plain(path)
+        column, rows = self._column(path)
         codes, values = column.encoded()
-        return Cells(codes, *column.lexicals(values))
+        return Cells(codes, *column.lexicals(values), rows, () if rows is None else path[:1])
 
     def between(self, begin: int, end: int) -> JsonRows:
         """The rows begin … end - 1."""
-        begins, ends, kinds = self._cells
-        cells = begins[:, begin:end], ends[:, begin:end], kinds[:, begin:end]
-        return JsonRows(self._paths, self._text, cells, self._lines[:, begin:end], self.numbers[begin:end])
+        lines, numbers = self._lines[:, begin:end], self.numbers[begin:end]
+        return JsonRows(self._paths, self._text, self._cells.between(begin, end), lines, numbers)
 
     def parts(self, rows_max: int) -> Iterator[RowBatch]:
         """See `RowBatch`; of equal length as far as possible."""
@@ -193,9 +210,32 @@ class JsonRows:
         begin, end = self._lines[:, row].tolist()
         return self._text[begin:end].tobytes().decode()
 
+    def _column(self, path: Path) -> tuple[JsonColumn, Ids | None]:
+        """The cells of a column, and the row of each if some are in lists."""
+        if path not in self._columns:
+            place, cells = self._paths.index(path), self._cells
+            begins, ends, kinds = cells.begins[place], cells.ends[place], cells.kinds[place]
+            lists, rows = kinds == LIST, None
+            if lists.any():
+                items = cells.items[1:, cells.items[0] == place]
+                counts = np.where(lists, np.bincount(items[0], minlength=len(lists)), 1)
+                rows = np.repeat(np.arange(len(lists)), counts)
+                alone = ~lists[rows]
+                begins, ends = _merged(alone, begins[~lists], items[1]), _merged(alone, ends[~lists], items[2])
+                kinds = _merged(alone, kinds[~lists], items[3])
+            self._columns[path] = JsonColumn(self._text, begins, ends, kinds), rows
+        return self._columns[path]
+
 
 def _codes(indices: Any) -> Ids:
     return as_ids(np.asarray(pc.fill_null(indices, NULL) if indices.null_count else indices))
+
+
+def _merged(alone: Mask, values: NDArray[Any], items: Ids) -> NDArray[Any]:
+    """Values at the places in `alone`, and items at the others."""
+    found = np.empty(len(alone), dtype=values.dtype)
+    found[alone], found[~alone] = values, items
+    return found
 
 
 def _value(text: str) -> object:

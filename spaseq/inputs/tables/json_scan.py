@@ -9,12 +9,14 @@ import numpy as np
 
 from sparql_gpm.columns import as_ids
 from spaseq.inputs.tables.json_kernel import DEPTH_MAX, NONE, REFUSED, Found, KeyTree, scan
-from spaseq.inputs.tables.json_rows import JsonRows
+from spaseq.inputs.tables.json_rows import JsonCells, JsonRows
 from spaseq.inputs.tables.template import Path
 from spaseq.inputs.tables.text_column import ROOM
 
 _ROOM = bytes(ROOM)
 _LINE = b"\n"
+_ITEMS_MAX = 1 << 18
+"""Values in lists of a block; lines with more of them are odd."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,16 @@ class JsonScanner:
             np.zeros(shape, dtype=np.int64),
             np.zeros(shape, dtype=np.int64),
             np.zeros(shape, dtype=np.uint8),
+            np.empty((5, min(len(whole) // 2, _ITEMS_MAX)), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
             np.empty((3, self.lines), dtype=np.int64),
             np.empty((4, self.lines), dtype=np.int64),
         )
         self._keys.seen[:] = NONE
         end = ROOM + len(whole)
         rows, odd = scan(text, ROOM, end, _is_utf8(block), self._keys, found, self._stack)
-        cells = found.begins[:, :rows], found.ends[:, :rows], found.kinds[:, :rows]
+        items = found.items[:, : int(found.counts[0])]
+        cells = JsonCells(found.begins[:, :rows], found.ends[:, :rows], found.kinds[:, :rows], items)
         numbers = found.rows[2, :rows] + (lines_before + 1)
         lines = [
             OddLine(whole[begin - ROOM : stop - ROOM], lines_before + 1 + number, before)

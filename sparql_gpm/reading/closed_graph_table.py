@@ -32,6 +32,7 @@ class ClosedGraphTable:
         self._size = size
         self._state: Ids = np.zeros(2, dtype=np.int64)
         self._make_arrays(_KEYS_MIN, _BYTES_MIN)
+        fill(self._hashes, 0, self._slots)  # so that it is compiled now, and by `spaseq warm`, not when the table grows
         for key in keys:
             self.add(key)
 

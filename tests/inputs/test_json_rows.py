@@ -166,7 +166,7 @@ def test_lines_by_the_kernel_are_those_one_by_one(seed: int) -> None:
         with (
             mock.patch.object(json_lines, "BLOCK_BYTES_MIN", draw.choice((0, 0, 400))),
             mock.patch.object(json_lines, "PIECES_MAX", draw.choice((0, 2, 16))),
-            mock.patch.object(blocks, "BLOCK_BYTES", draw.choice((64, 1000, 1 << 20))),
+            mock.patch.object(blocks, "BLOCK_BYTES", draw.choice((16, 250, 1 << 20))),
         ):
             assert events_of(text, template, compiled=True, live=draw.random() < 0.3) == wanted, (template, text)
 

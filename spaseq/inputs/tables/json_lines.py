@@ -28,7 +28,7 @@ KEPT_KERNEL_BYTES_MIN = 2 << 20
 """Bytes of input that repay loading it."""
 BLOCK_BYTES_MIN = 8 << 10
 """Shorter blocks, as live streams have them, cost less line by line."""
-PIECES_MAX = 16
+PIECES_MAX = 64
 """Batches into which a block is divided by rows that are read as objects."""
 _DEEP = "nested too deeply"
 Report = Callable[[int, int, str, bytes | RawText, str], None]

@@ -15,7 +15,7 @@ from spaseq.inputs.tables.text_column import ROOM
 
 _ROOM = bytes(ROOM)
 _LINE = b"\n"
-_ITEMS_MAX = 1 << 18
+_ITEMS_MAX = 1 << 21
 """Values in lists of a block; lines with more of them are odd."""
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 20
 FILE_BLOCK_BYTES = 4 << 20
 """A block of a table that does not come bit by bit: rows together cost less."""
+_READS = FILE_BLOCK_BYTES // BLOCK_BYTES
+"""Of the stream, for a block of lines of such a table."""
 SPOOLED_BYTES_MAX = 16 << 20
 """Parquet from a pipe or archive that is longer is put into a temporary file."""
 
@@ -58,7 +60,7 @@ def rows_of(
             delimiter = "\t" if source.format == "tsv" else options.delimiter
             return _csv_rows(source, delimiter, options, report)
         case "ndjson":
-            blocks = Blocks(source.stream, source.live, options.bytes_max)
+            blocks = Blocks(source.stream, source.live, options.bytes_max, reads=1 if source.live else _READS)
             return JsonLines(options, report, paths, reading).rows(blocks)
     return _parquet_rows(source, options)
 

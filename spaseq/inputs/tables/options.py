@@ -17,7 +17,7 @@ class TableOptions:
 
     columns     names of the columns of CSV without a header
     delimiter   between cells of CSV
-    rows_max    rows of a table in columns in a batch; those of NDJSON are objects, at most `OBJECT_ROWS_MAX`
+    rows_max    rows of a table in columns in a batch; of NDJSON as objects at most `OBJECT_ROWS_MAX`
     bytes_max   the longest line of NDJSON, and the largest Parquet file of a pipe
     """
 

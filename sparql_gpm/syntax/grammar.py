@@ -62,7 +62,7 @@ def check_brackets(tokens: Sequence[Token], end: int) -> None:
 
 
 def closing(tokens: Sequence[Token], start: int) -> int:
-    """The index of the bracket that closes the first one opened at or after index `start`; brackets pair."""
+    """The index of the bracket that closes the first opened at or after index `start`; the last index if none does."""
     depth = 0
     for index in range(start, len(tokens)):
         token = tokens[index]
@@ -72,7 +72,7 @@ def closing(tokens: Sequence[Token], start: int) -> int:
             depth -= 1
             if depth == 0:
                 return index
-    raise AssertionError(start)
+    return len(tokens) - 1
 
 
 def parse_tree(rule: str, masked: Masked) -> Tree:

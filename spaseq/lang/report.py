@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from difflib import get_close_matches
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from automata.plan.expression import Span
 from spaseq.errors import Problem
@@ -18,11 +18,12 @@ class Report:
     """Every error and warning found in one text so far."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
         lines = text.splitlines(keepends=True)
         self._line_starts = [0, *accumulate(len(line) for line in lines)]
         if lines and lines[-1] == lines[-1].rstrip("\r\n"):
             self._line_starts.pop()
+        borders = pairwise([*self._line_starts, len(text)])
+        self._line_ends = [start + len(text[start:end].rstrip("\r\n")) for start, end in borders]
         self._problems: set[Problem] = set()
         self._error_offsets: list[int] = []
 
@@ -48,9 +49,7 @@ class Report:
 
     def _problem(self, code: Code, span: Span, message: str, hint: str) -> Problem:
         line = max(0, bisect_right(self._line_starts, span.start) - 1)
-        start = self._line_starts[line]
-        end = self._line_starts[line + 1] if line + 1 < len(self._line_starts) else len(self._text)
-        line_end = start + len(self._text[start:end].rstrip("\r\n"))
+        start, line_end = self._line_starts[line], self._line_ends[line]
         length = max(1, min(span.end, line_end) - span.start)
         return Problem(code.code, message, line + 1, span.start - start + 1, length, hint, code.severity)
 

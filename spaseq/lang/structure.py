@@ -159,23 +159,14 @@ def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) ->
 
 def _check_neighbours(sequence: nodes.Sequence[str], report: Report) -> None:
     """Reports `,` and `;` between ALL( ) and its neighbour, optional steps between them aside."""
-    steps = list(pairwise(sequence.items))
-    for index, ((left, right), operator) in enumerate(zip(steps, sequence.operators, strict=True)):
-        if operator is Contiguity.ANY:
-            continue
-        if _touches(right, 0) or _touches(left, -1) or _reaches_back(sequence.items[: index + 1]):
+    reaches = False  # the event before can be one of an ALL( ): what is between can match without any event
+    steps = zip(pairwise(sequence.items), sequence.operators, sequence.operator_spans, strict=True)
+    for (left, right), operator, span in steps:
+        after = _touches(left, -1)
+        reaches = (after and not isinstance(left, nodes.Negation)) or (reaches and can_be_empty(left))
+        if operator is not Contiguity.ANY and (reaches or after or _touches(right, 0)):
             message = f"'{operator.value}' cannot stand next to ALL( ), whose events have no order"
-            report.add(Code.CONTIGUOUS_ALL, sequence.operator_spans[index], message, "write ':'")
-
-
-def _reaches_back(items: tuple[Expr, ...]) -> bool:
-    """True if the event before can be one of an ALL( ): all items after the ALL( ) can match without any event."""
-    for item in reversed(items):
-        if not isinstance(item, nodes.Negation) and _touches(item, -1):
-            return True
-        if not can_be_empty(item):
-            return False
-    return False
+            report.add(Code.CONTIGUOUS_ALL, span, message, "write ':'")
 
 
 def _touches(expression: Expr, edge: int) -> bool:

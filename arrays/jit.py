@@ -6,18 +6,21 @@ Kernels take arrays, scalars and NamedTuples of arrays. With NUMBA_DISABLE_JIT=1
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba import extending
+from numba import extending, types
 
 from arrays.kernel_cache import KernelCache, folders
+from arrays.part_compiler import PartCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _config: Any = numba.config
+_types: Any = types
 COMPILED = not bool(getattr(_config, "DISABLE_JIT", 0))
 ASSERTING = not COMPILED
 """Kernels check their invariants when they run as Python; compiled, the checks are left out."""
@@ -79,8 +82,17 @@ def _compiled(function: Function, keep: bool = True, **options: Any) -> Function
     if not COMPILED:
         return np.errstate(over="ignore", invalid="ignore")(function) if keep else function
     compiler: Any = numba.njit
+    if not keep:
+        options["pipeline_class"] = PartCompiler
     compiled = compiler(no_cfunc_wrapper=True, **options)(function)
+    compiled.get_call_template = partial(_call_template, compiled)
     if keep and folders(function.__module__).read:
         compiled._cache = KernelCache(function)
     kernel: Function = compiled
     return kernel
+
+
+def _call_template(compiled: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+    """How kernels call a function: as with any numbers of these types, where numba compiles it for each constant."""
+    plain = {name: _types.unliteral(kind) for name, kind in kws.items()}
+    return type(compiled).get_call_template(compiled, tuple(map(_types.unliteral, args)), plain)

@@ -2,7 +2,8 @@
 
 numba optimises a function and makes machine code of it, then links what it optimised into each caller and optimises it
 again; a function at the end of a chain of ten calls is optimised ten times. Nobody ever calls a part from Python, so
-its library is left as it was lowered, and all is optimised in the library of the kernel.
+its library is left as it was lowered, and all is optimised in the library of the kernel. This uses the inside of numba,
+so a new version of it is allowed only after the kernels were compiled with it.
 """
 
 from __future__ import annotations

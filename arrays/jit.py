@@ -93,6 +93,6 @@ def _compiled(function: Function, keep: bool = True, **options: Any) -> Function
 
 
 def _call_template(compiled: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-    """How kernels call a function: as with any numbers of these types, where numba compiles it for each constant."""
+    """The template by which kernels call a function: one for the types, where numba has one for each constant."""
     plain = {name: _types.unliteral(kind) for name, kind in kws.items()}
     return type(compiled).get_call_template(compiled, tuple(map(_types.unliteral, args)), plain)

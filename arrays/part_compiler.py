@@ -23,7 +23,7 @@ class _PartLibrary(_codegen.JITCodeLibrary):  # type: ignore[misc]
 
     @property
     def codegen(self) -> _PartLibrary:
-        """What sets the environment of a function, if it is to be called from Python."""
+        """The setter of a function's environment, which is needed if it is called from Python."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:

@@ -19,7 +19,7 @@ from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row, ntriples_lines
 from spaseq.runtime.embedded.network import Network
 from tests.reference.api import Row as ReferenceRow
-from tests.strategies_stream import Arrived
+from tests.strategies.stream import Arrived
 
 Comparable = tuple[object, ...]
 

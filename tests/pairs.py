@@ -47,7 +47,7 @@ from tests.constructs import constructs
 from tests.driving import Comparable, comparable, run_engine
 from tests.random_pairs import TEXTS, Pair, drawn, expected_rows, shown
 from tests.shrinking import smallest
-from tests.strategies import batches
+from tests.strategies.stream import batches
 
 STEADINESS = 0.5
 """The chance that the adaptive evaluator's mood lasts from batch to batch: the rates of ten events say nothing."""

@@ -11,20 +11,19 @@ from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from tests.driving import Comparable, comparable
 from tests.reference.api import Arrivals, evaluate_all
-from tests.strategies import interleaved, to_trig
-from tests.strategies_combined import CombinedText, RegisteredText
-from tests.strategies_keyed import KeyedText
-from tests.strategies_late import LateText
-from tests.strategies_limited import LimitedLateText, LimitedText
-from tests.strategies_over import OverText
-from tests.strategies_planted import planted_streams
-from tests.strategies_possessive import PossessiveText
-from tests.strategies_propagated import PropagatedText
-from tests.strategies_query import QueryText, rewindowed, under_any
-from tests.strategies_register import FirstQuery, RegisterQuery
-from tests.strategies_sequence import Dice, SeededDice
-from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
-from tests.strategies_subsets import SubsetText
+from tests.strategies.combined import CombinedText, RegisteredText
+from tests.strategies.keyed import KeyedText
+from tests.strategies.late import LateText
+from tests.strategies.limited import LimitedLateText, LimitedText
+from tests.strategies.over import OverText
+from tests.strategies.planted import planted_streams
+from tests.strategies.possessive import PossessiveText
+from tests.strategies.propagated import PropagatedText
+from tests.strategies.query import QueryText, rewindowed, under_any
+from tests.strategies.register import FirstQuery, RegisterQuery
+from tests.strategies.sequence import Dice, SeededDice
+from tests.strategies.stream import Arrived, drawn_cuts, drawn_streams, interleaved, to_trig
+from tests.strategies.subsets import SubsetText
 
 BRIEF = ("2 SECONDS SLIDING", "3 SECONDS SLIDING", "3 SECONDS", "3 EVENTS SLIDING", "4 EVENTS")
 """Windows that pass several times in a stream: evaluators are exchanged after one or two."""

@@ -15,7 +15,7 @@ from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
 from tests import pairs
 from tests.restarting import Restarting
-from tests.strategies_stream import Arrived
+from tests.strategies.stream import Arrived
 
 
 def run_restarted(

@@ -15,7 +15,7 @@ from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.state.snapshot import dumps, loads
 from tests.driving import as_batch
-from tests.strategies_stream import Arrived
+from tests.strategies.stream import Arrived
 
 
 class Restarting:

@@ -23,7 +23,7 @@ from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 from tests.automata.test_lazy import Stretches
 from tests.drawn import drawn
-from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
+from tests.strategies.lazy import AtMost, lazy_programs, lazy_streams
 
 PAIRS = drawn(100)
 WINDOWS = (

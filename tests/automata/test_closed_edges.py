@@ -14,8 +14,8 @@ from spaseq.physical.program import compile_program
 from tests import pairs
 from tests.pairs import Pair, Tally, compare, difference, expected_rows, shown
 from tests.restarted_pairs import run_restarted
-from tests.strategies_sequence import SeededDice
-from tests.strategies_stream import drawn_cuts, drawn_streams
+from tests.strategies.sequence import SeededDice
+from tests.strategies.stream import drawn_cuts, drawn_streams
 
 BITS = 2
 PAIRS = 60

@@ -21,7 +21,7 @@ from automata.slices import step_table as steps
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Match
 from tests.drawn import drawn
-from tests.strategies_lazy import lazy_programs, lazy_streams
+from tests.strategies.lazy import lazy_programs, lazy_streams
 
 # Programs, split over the orders; fewer in the `ci` profile, which tries the whole engine on many more.
 PAIRS = drawn(100)

@@ -13,12 +13,11 @@ from benchmarks.limits import SECOND, Stream, measure, unanswered
 from spaseq.lang.parse import parse
 from tests.pairs import difference
 from tests.random_pairs import Pair, expected_rows, shown
-from tests.strategies import interleaved
-from tests.strategies_late import LateText
-from tests.strategies_limited import LimitedLateText
-from tests.strategies_planted import planted_streams
-from tests.strategies_sequence import SeededDice
-from tests.strategies_stream import drawn_cuts
+from tests.strategies.late import LateText
+from tests.strategies.limited import LimitedLateText
+from tests.strategies.planted import planted_streams
+from tests.strategies.sequence import SeededDice
+from tests.strategies.stream import drawn_cuts, interleaved
 
 
 def test_random_pairs_equal_the_reference_where_every_negation_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:

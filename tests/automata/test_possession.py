@@ -19,10 +19,9 @@ from tests import pairs
 from tests.driving import run_engine
 from tests.pairs import Pair, difference, expected_rows, shown
 from tests.restarted_pairs import run_restarted
-from tests.strategies import interleaved
-from tests.strategies_possessive import PossessiveText
-from tests.strategies_sequence import SeededDice
-from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
+from tests.strategies.possessive import PossessiveText
+from tests.strategies.sequence import SeededDice
+from tests.strategies.stream import Arrived, drawn_cuts, drawn_streams, interleaved
 
 SECOND = 1_000_000_000
 A = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

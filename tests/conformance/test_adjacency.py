@@ -21,8 +21,7 @@ from spaseq.runtime.embedded.network import Network
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved
-from tests.strategies_stream import Arrived
+from tests.strategies.stream import Arrived, batches, cuts, interleaved
 
 PAIRS = drawn(400)
 EX, SECOND = "http://ex.org/", 1_000_000_000

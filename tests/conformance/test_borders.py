@@ -16,7 +16,7 @@ from tests.driving import comparable, run_engine
 from tests.pairs import EVALUATORS
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
-from tests.strategies_stream import ORIGIN, Arrived
+from tests.strategies.stream import ORIGIN, Arrived
 
 SECOND = 1_000_000_000
 FORMS = {"columns": 0, "rows": 24}

@@ -24,8 +24,8 @@ from spaseq.physical.program import compile_program
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_keyed import keyed_queries
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.stream import batches, cuts, interleaved, streams, to_trig
 
 PAIRS = drawn(120)
 SMALL = {"_NODES_FIRST": 8, "_LABELS": 4, "_EVENTS": 2, "_DEPTH_FIRST": 1, "_VECTORS_MAX": 5}

@@ -20,10 +20,9 @@ from tests.conformance.test_many_queries import run_together
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate_all
-from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_late import LateText
-from tests.strategies_sequence import Dice
-from tests.strategies_stream import Arrived
+from tests.strategies.late import LateText
+from tests.strategies.sequence import Dice
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, streams, to_trig
 
 SECOND = 1_000_000_000
 PAIRS = drawn(100)

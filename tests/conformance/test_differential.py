@@ -23,11 +23,11 @@ from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals, Triples
-from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_trig
-from tests.strategies_late import late_queries
-from tests.strategies_limited import limited_queries
-from tests.strategies_possessive import possessive_queries
-from tests.strategies_stream import EX
+from tests.strategies.late import late_queries
+from tests.strategies.limited import limited_queries
+from tests.strategies.possessive import possessive_queries
+from tests.strategies.query import queries
+from tests.strategies.stream import EX, batches, cuts, interleaved, late, streams, to_trig
 
 SECOND = 1_000_000_000
 PAIRS = drawn(1400)

@@ -12,11 +12,10 @@ from spaseq.lang.parse import parse
 from tests.driving import run_engine
 from tests.pairs import applies, difference
 from tests.random_pairs import Pair, expected_rows, shown
-from tests.strategies import interleaved
-from tests.strategies_planted import planted_streams
-from tests.strategies_propagated import PropagatedText
-from tests.strategies_sequence import SeededDice
-from tests.strategies_stream import Arrived, drawn_cuts
+from tests.strategies.planted import planted_streams
+from tests.strategies.propagated import PropagatedText
+from tests.strategies.sequence import SeededDice
+from tests.strategies.stream import Arrived, drawn_cuts, interleaved
 
 DOUBLES = {"0": "0.1", "1": "0.2", "2": "0.7", "3": "1.0E16"}
 QUERY = """PREFIX : <http://ex.org/>

@@ -22,8 +22,8 @@ from tests.automata.test_adaptive import Moody
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
-from tests.strategies_query import under_any
+from tests.strategies.query import queries, under_any
+from tests.strategies.stream import batches, cuts, interleaved, streams, to_trig
 
 # In the `ci` profile 60 pairs with each evaluator; tests/automata/test_lazy.py has more, below the level of RDF.
 PAIRS = drawn(60)

@@ -19,9 +19,8 @@ from spaseq.runtime.embedded.network import Network
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, late, queries, streams
-from tests.strategies_query import rewindowed
-from tests.strategies_stream import Arrived
+from tests.strategies.query import queries, rewindowed
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, late, streams
 
 SECOND = 1_000_000_000
 # In the `ci` profile 100 sets of queries; else fewer.

@@ -21,9 +21,8 @@ from tests.pairs import EVALUATORS
 from tests.reference.api import evaluate
 from tests.reference.stream import Triples
 from tests.restarting import Restarting
-from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_named import named_queries
-from tests.strategies_stream import EX, Arrived
+from tests.strategies.named import named_queries
+from tests.strategies.stream import EX, Arrived, batches, cuts, interleaved, streams, to_trig
 
 PAIRS = drawn(30)
 

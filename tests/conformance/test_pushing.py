@@ -24,8 +24,8 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, queries, streams
-from tests.strategies_stream import Arrived
+from tests.strategies.query import queries
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, streams
 
 PAIRS = drawn(150)
 EX, SECOND = "http://ex.org/", 1_000_000_000

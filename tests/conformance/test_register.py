@@ -29,9 +29,8 @@ from spaseq.physical.program import compile_program
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_register import first_queries, register_queries
-from tests.strategies_stream import ORIGIN, SECOND, Arrived
+from tests.strategies.register import first_queries, register_queries
+from tests.strategies.stream import ORIGIN, SECOND, Arrived, batches, cuts, interleaved, streams, to_trig
 
 PAIRS = drawn(120)
 WITHOUT_JIT = "NUMBA_DISABLE_JIT"

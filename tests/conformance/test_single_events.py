@@ -23,11 +23,10 @@ from spaseq.physical.program import compile_program
 from tests.drawn import drawn
 from tests.driving import Comparable, comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_query import any_order_queries
-from tests.strategies_register import register_queries
-from tests.strategies_stream import Arrived
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.query import any_order_queries, queries
+from tests.strategies.register import register_queries
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, streams, to_trig
 
 PAIRS = drawn(60)
 EX = "http://ex.org/"

@@ -26,8 +26,8 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.state.snapshot import dumps, loads
 from tests.drawn import drawn
 from tests.driving import Comparable, as_batch, comparable
-from tests.strategies import batches, cuts, interleaved, late, queries, streams
-from tests.strategies_stream import Arrived
+from tests.strategies.query import queries
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, late, streams
 
 SECOND = 1_000_000_000
 SETS = drawn(24)

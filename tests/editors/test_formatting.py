@@ -16,13 +16,13 @@ from spaseq.errors import Problem
 from spaseq.lang.parse import check
 from tests.drawn import drawn
 from tests.editors.queries import queries
-from tests.strategies_combined import RegisteredText
-from tests.strategies_late import LateText
-from tests.strategies_limited import LimitedText
-from tests.strategies_over import OverText
-from tests.strategies_possessive import PossessiveText
-from tests.strategies_query import QueryText
-from tests.strategies_sequence import SeededDice
+from tests.strategies.combined import RegisteredText
+from tests.strategies.late import LateText
+from tests.strategies.limited import LimitedText
+from tests.strategies.over import OverText
+from tests.strategies.possessive import PossessiveText
+from tests.strategies.query import QueryText
+from tests.strategies.sequence import SeededDice
 
 SEPARATORS = (" ", "  ", "\t", "\n", "\n\n\n", "\r\n", " # one é\n", "\n   #two\n\n", "\n#\r\n\t")
 UNTIDY = """# The first line

@@ -9,8 +9,8 @@ import pyoxigraph as ox
 
 from sparql_gpm.rdf_io import PROV_TIME
 from tests.inputs.jelly_files import written
-from tests.strategies_query import QueryText
-from tests.strategies_sequence import SeededDice
+from tests.strategies.query import QueryText
+from tests.strategies.sequence import SeededDice
 
 TESTS = Path(__file__).parent.parent
 CASES = TESTS / "conformance" / "cases"

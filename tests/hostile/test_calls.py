@@ -20,7 +20,7 @@ import spaseq
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.errors import InputError
 from spaseq.outputs.rows import Row
-from tests.test_cli_run import LINE, SELECT, TWO_EVENTS, command, file
+from tests.cli.test_run import LINE, SELECT, TWO_EVENTS, command, file
 
 EX = "http://ex.org/"
 STREAMS = ("S1", "S2", EX + "s1", EX + "s2")

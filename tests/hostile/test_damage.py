@@ -26,8 +26,8 @@ from spaseq.errors import RunError
 from spaseq.inputs.formats import texts_of
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import InputFile
+from tests.cli.test_run import file
 from tests.sparql_gpm.rdf_events import stamp
-from tests.test_cli_run import file
 
 QUERY = "SELECT ?o WITHIN 1 SECOND FROM STREAM S <urn:S> { SEQ(A) DEFINE GPM A ON S { ?s <urn:p> ?o } }"
 BEGINNING = "the input breaks off: the compressed data"

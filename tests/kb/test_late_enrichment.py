@@ -25,9 +25,9 @@ from spaseq.optimise.driver import optimise
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_knowledge import DB, Triples, knowing_queries, knowledge
-from tests.strategies_named import named_knowing_queries
+from tests.strategies.knowledge import DB, Triples, knowing_queries, knowledge
+from tests.strategies.named import named_knowing_queries
+from tests.strategies.stream import batches, cuts, interleaved, streams, to_trig
 
 # In the `ci` profile 200 queries, each run three times.
 PAIRS = drawn(200)

@@ -14,7 +14,7 @@ from spaseq.lang import parse as parsing
 from spaseq.lang.parse import check, parse
 from spaseq.lang.templates import TEMPLATES_MAX, Templates
 from tests.drawn import drawn
-from tests.strategies import queries
+from tests.strategies.query import queries
 
 _TEXT = """PREFIX : <http://ex.org/>  PREFIX p1: <http://ex.org/1/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 SELECT %s WITHIN 10 MINUTES SLIDING FROM STREAM S1 <http://ex.org/s1> FROM NAMED KB <http://ex.org/kb1>

@@ -28,10 +28,10 @@ from tests.drawn import drawn
 from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
-from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_trig
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_register import first_queries, register_queries
-from tests.strategies_stream import EX, ORIGIN, SECOND, Arrived
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.query import queries
+from tests.strategies.register import first_queries, register_queries
+from tests.strategies.stream import EX, ORIGIN, SECOND, Arrived, batches, cuts, interleaved, late, streams, to_trig
 
 PAIRS = drawn(100)
 STATE_BYTES_MAX = 10 << 20

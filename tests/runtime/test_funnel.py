@@ -36,9 +36,9 @@ from tests.reference.shape import shape
 from tests.reference.stream import Arrivals, Triples, merge
 from tests.reference.whole import matches
 from tests.reference.world import partitions, whole_world
-from tests.strategies import batches, cuts, interleaved, queries, streams
-from tests.strategies_knowledge import DB, knowing_queries, knowledge
-from tests.strategies_stream import Arrived
+from tests.strategies.knowledge import DB, knowing_queries, knowledge
+from tests.strategies.query import queries
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, streams
 
 EVALUATORS = ("auto", "nfa", "cea", "lazy", "tree")
 

@@ -20,9 +20,10 @@ from tests.reference.stream import merge
 from tests.reference.whole import matches
 from tests.reference.world import partitions, whole_world
 from tests.runtime.test_funnel import counted
-from tests.strategies import batches, cuts, interleaved, queries, streams
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_register import register_queries
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.query import queries
+from tests.strategies.register import register_queries
+from tests.strategies.stream import batches, cuts, interleaved, streams
 
 
 def is_for_registers(text: str) -> bool:

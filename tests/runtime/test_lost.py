@@ -20,9 +20,9 @@ from tests.reference import funnel as literal
 from tests.reference.stream import merge
 from tests.reference.world import partitions, whole_world
 from tests.runtime.test_funnel import counted
-from tests.strategies import batches, cuts, interleaved, queries, streams
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_stream import SECOND, Arrived
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.query import queries
+from tests.strategies.stream import SECOND, Arrived, batches, cuts, interleaved, streams
 
 SEQUENCES = (
     "A {0} B {1} C", "A {0} B{{2,3}} {1} C", "A {0} (B | C)", "A {0} (B | C {1} B)", "A {0} (B & C)", "(A & B) {0} C",

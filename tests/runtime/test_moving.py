@@ -17,7 +17,7 @@ from spaseq.runtime.embedded.network import Network
 from tests import random_pairs
 from tests.driving import as_batch, comparable
 from tests.random_pairs import drawn, expected_rows
-from tests.strategies import batches
+from tests.strategies.stream import batches
 
 
 def test_a_query_that_moves_between_networks_finds_what_the_reference_finds() -> None:

@@ -31,9 +31,9 @@ from tests.reference import funnel as literal
 from tests.reference.stream import merge
 from tests.reference.whole import Match, matches
 from tests.reference.world import partitions, whole_world
-from tests.strategies import batches, cuts, interleaved, queries, streams
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_stream import SECOND, Arrived
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.query import queries
+from tests.strategies.stream import SECOND, Arrived, batches, cuts, interleaved, streams
 
 CHAIN = """SELECT ?k WITHIN 100 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
 WHERE { SEQ(A : B : C) DEFINE GPM A ON S1 { ?k a <urn:A> } DEFINE GPM B ON S1 { ?k a <urn:B> }

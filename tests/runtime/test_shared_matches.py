@@ -26,11 +26,10 @@ from spaseq.runtime.state.snapshot import dumps, loads
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.pairs import Pair, expected_rows
-from tests.strategies import batches, interleaved
-from tests.strategies_propagated import PropagatedText
-from tests.strategies_query import rewindowed
-from tests.strategies_sequence import SeededDice
-from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
+from tests.strategies.propagated import PropagatedText
+from tests.strategies.query import rewindowed
+from tests.strategies.sequence import SeededDice
+from tests.strategies.stream import Arrived, batches, drawn_cuts, drawn_streams, interleaved
 
 GROUPS = drawn(25)
 ALIGNED = ("100 SECONDS", "5 SECONDS", "4 SECONDS EVERY 2 SECONDS", "5 SECONDS EVERY 2 SECONDS", "6 EVENTS")

@@ -24,8 +24,9 @@ from tests.drawn import drawn
 from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
-from tests.strategies import batches, cuts, interleaved, late, queries, streams
-from tests.strategies_limited import limited_queries
+from tests.strategies.limited import limited_queries
+from tests.strategies.query import queries
+from tests.strategies.stream import batches, cuts, interleaved, late, streams
 
 SECOND = 1_000_000_000
 PAIRS = drawn(300)

@@ -23,8 +23,8 @@ from spaseq.lang.parse import parse
 from spaseq.runtime.zero_rows.observed import Observed
 from tests import pairs
 from tests.reference.api import evaluate
-from tests.strategies import to_trig
-from tests.strategies_query import rewindowed
+from tests.strategies.query import rewindowed
+from tests.strategies.stream import to_trig
 
 QUERY = """PREFIX : <http://x/>
 SELECT {form}* WITHIN {window} {clauses} FROM STREAM S <http://x/s>

@@ -24,7 +24,7 @@ import spaseq.spark
 from tests.conformance.cases import OWN, Case, case_folders, every_case, read_stream
 from tests.reference.stream import Arrivals
 from tests.spark.merged_cases import MergedCases, merged
-from tests.strategies import to_nquads
+from tests.strategies.stream import to_nquads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -29,7 +29,7 @@ from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
 from tests.driving import Comparable, comparable
 from tests.random_pairs import Pair, drawn, expected_rows, shown
-from tests.strategies import to_nquads
+from tests.strategies.stream import to_nquads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

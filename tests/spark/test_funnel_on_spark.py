@@ -23,9 +23,9 @@ from tests.drawn import drawn
 from tests.runtime.test_funnel import QUERY, counted
 from tests.spark.pipeline import MicroBatch, job_of, run_stages
 from tests.spark.test_rescaling import divided
-from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_stream import Arrived
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.query import queries
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, streams, to_trig
 
 SECOND = 1_000_000_000
 QUERY_BY_KEY = """PREFIX : <http://x/> SELECT ?k WITHIN 9 SECONDS SLIDING FROM STREAM S1 <http://x/s>

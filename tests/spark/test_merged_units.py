@@ -23,11 +23,10 @@ from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.spark.pipeline import job_of, run_stages
 from tests.spark.test_stages import SECOND, _able, _micro_batches
-from tests.strategies import batches, cuts, interleaved, late, streams, to_nquads
-from tests.strategies_over import OverText
-from tests.strategies_propagated import PropagatedText
-from tests.strategies_sequence import Dice
-from tests.strategies_stream import Arrived
+from tests.strategies.over import OverText
+from tests.strategies.propagated import PropagatedText
+from tests.strategies.sequence import Dice
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, late, streams, to_nquads
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

@@ -28,9 +28,10 @@ from tests.spark.pipeline import job_of, run_stages
 from tests.spark.test_job_record import TEXT
 from tests.spark.test_job_record import _event as event
 from tests.spark.test_stages import _able, _micro_batches
-from tests.strategies import batches, cuts, interleaved, late, queries, streams
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_late import late_queries
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.late import late_queries
+from tests.strategies.query import queries
+from tests.strategies.stream import batches, cuts, interleaved, late, streams
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

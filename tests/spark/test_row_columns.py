@@ -19,7 +19,8 @@ from spaseq.runtime.spark.shard import ShardOutput
 from spaseq.runtime.stages import projection
 from tests.reference.stream import Arrivals
 from tests.spark.pipeline import job_of, run_stages
-from tests.strategies import queries, streams, to_nquads
+from tests.strategies.query import queries
+from tests.strategies.stream import streams, to_nquads
 
 
 @pytest.fixture(scope="module")

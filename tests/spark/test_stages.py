@@ -38,13 +38,13 @@ from tests.pairs import EVALUATORS
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals
 from tests.spark.pipeline import MicroBatch, job_of, run_stages
-from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_nquads
-from tests.strategies_keyed import keyed_queries
-from tests.strategies_late import late_queries
-from tests.strategies_limited import limited_queries
-from tests.strategies_named import named_queries
-from tests.strategies_register import register_queries
-from tests.strategies_stream import Arrived
+from tests.strategies.keyed import keyed_queries
+from tests.strategies.late import late_queries
+from tests.strategies.limited import limited_queries
+from tests.strategies.named import named_queries
+from tests.strategies.query import queries
+from tests.strategies.register import register_queries
+from tests.strategies.stream import Arrived, batches, cuts, interleaved, late, streams, to_nquads
 
 SECOND = 1_000_000_000
 PAIRS = drawn(300)

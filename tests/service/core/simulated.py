@@ -17,7 +17,7 @@ from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.queries import QueryChanges, Since
 from spaseq.service.settings.streams import StreamSettings
 from tests.service.faulty_files import FaultyFiles
-from tests.strategies_stream import Arrived, to_trig
+from tests.strategies.stream import Arrived, to_trig
 
 FAR = "2200-01-01T00:00:00Z"
 _BLANK = re.compile(r'"type": "bnode", "value": "[^"]*"|_:\w+')

@@ -20,7 +20,7 @@ from spaseq.outputs.rows import Row, to_json
 from tests.random_pairs import Pair, drawn
 from tests.service.core import simulated
 from tests.service.core.simulated import FAR, Simulation, rows_of, without_number
-from tests.strategies_stream import batches, to_trig
+from tests.strategies.stream import batches, to_trig
 
 SIMULATIONS = int(os.environ.get("SPASEQ_SIMULATIONS", "2"))
 ROWS_MIN = 5

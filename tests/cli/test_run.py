@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spaseq.cli import main
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 EX = "http://ex.org/"
@@ -367,7 +368,7 @@ def test_an_interrupt_ends_the_run_quietly_with_exit_code_130(tmp_path: Path, qu
         writing = opened_for_reading(fifo, process)
         process.send_signal(signal.SIGINT)
         try:
-            _, stderr = process.communicate(timeout=600)
+            _, stderr = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
             os.close(writing)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from spaseq.cli import main
+from tests.waiting import PATIENCE_S, waited
 from tests.web.serving import event
 
 TEXT = """SELECT ?s ?a ?b WITHIN 1 HOUR FROM STREAM S <urn:s> FROM STREAM T <urn:t> FROM NAMED KB <urn:kb>
@@ -59,18 +59,16 @@ def test_the_workbench_has_the_rows_of_a_run_and_leaves_nothing(
             assert rows(address, "watch-it", len(expected)) == [row.replace("watch it", "watch-it") for row in expected]
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert list(temporary.iterdir()) == []
 
 
 def rows(address: str, query: str, number: int) -> list[str]:
     """The rows without their numbers, when there are so many."""
-    with httpx2.Client(base_url=address, timeout=20, trust_env=False) as client:
-        for _ in range(2_000):
-            found = client.get(f"/v1/queries/{query}/matches", headers={"Accept": "application/x-ndjson"}).text
-            if found.count("\n") >= number:
-                break
-            time.sleep(0.01)
+    with httpx2.Client(base_url=address, timeout=PATIENCE_S, trust_env=False) as client:
+        path, headers = f"/v1/queries/{query}/matches", {"Accept": "application/x-ndjson"}
+        waited(lambda: client.get(path, headers=headers).text.count("\n") >= number, pause_s=0.01)
+        found = client.get(path, headers=headers).text
         page = client.get("/")
         assert page.status_code == 200 and "workbench.js" in page.text
     return ["{" + line.partition(", ")[2] for line in found.splitlines()]

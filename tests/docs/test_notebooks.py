@@ -13,9 +13,10 @@ import nbclient
 import nbformat
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-CELL_S_MAX = 60
 
 
 @cache
@@ -24,7 +25,7 @@ def executed() -> dict[str, Any]:
 
     async def run(path: Path) -> Any:
         notebook = nbformat.read(path, as_version=4)
-        client = nbclient.NotebookClient(notebook, timeout=CELL_S_MAX, kernel_name="python3")
+        client = nbclient.NotebookClient(notebook, timeout=int(PATIENCE_S), kernel_name="python3")
         return await client.async_execute(cwd=str(FOLDER))
 
     async def run_all() -> list[Any]:

@@ -15,6 +15,7 @@ from pygls.lsp.client import BaseLanguageClient
 from spaseq.cli import main
 from spaseq.editors.answers import Answers
 from spaseq.editors.formatting import formatted
+from tests.waiting import PATIENCE_S
 
 URI = "file:///query.rq"
 TEXT = """# 😀 é: positions are counted in UTF-16
@@ -56,7 +57,7 @@ def with_client(use: Callable[[Client], Awaitable[_Answer]]) -> _Answer:
     async def run() -> _Answer:
         client = Client()
         await client.start_io(sys.executable, "-m", "spaseq.cli", "lsp")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             capabilities = lsp.ClientCapabilities(general=lsp.GeneralClientCapabilities(position_encodings=None))
             await client.initialize_async(lsp.InitializeParams(capabilities=capabilities))
             client.initialized(lsp.InitializedParams())

@@ -20,6 +20,7 @@ from spaseq.editors.pygments_lexer import SPAseqLexer
 from spaseq.lang.lexemes import KEYWORDS
 from spaseq.lang.parse import check
 from tests.editors.queries import ROOT, queries
+from tests.waiting import PATIENCE_S
 
 NODE = shutil.which("node")
 TEXTMATE = ROOT / "tests/editors/node_modules/vscode-textmate"
@@ -70,7 +71,9 @@ def first_difference(expected: list[Any], found: list[Any], text: str) -> str | 
 def of_node(script: str) -> list[list[Any]]:
     assert NODE is not None
     command = [NODE, str(ROOT / "tests/editors" / script)]
-    ran = subprocess.run(command, input=json.dumps(texts()), capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        command, input=json.dumps(texts()), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 

@@ -20,6 +20,7 @@ from tests.conformance.times import to_iso
 from tests.driving import comparable
 from tests.engine.test_registration import DERIVED, READING
 from tests.random_pairs import Pair, drawn, expected_rows, shown
+from tests.waiting import PATIENCE_S
 
 Change = Callable[[spaseq.Engine, spaseq.Registration, Random], None]
 PAIR = [event(1, "low", 1), event(1, "high", 2)]
@@ -278,7 +279,7 @@ def test_a_second_thread_gets_an_error_and_changes_nothing() -> None:
     def on_match(row: Row) -> None:
         engine.push(STREAM, event(5, "low", 1), 1)
         threading.Thread(target=other).start()
-        assert inside.wait(30)
+        assert inside.wait(PATIENCE_S)
 
     handle = engine.register(spaseq.parse(two_steps(1)), on_match)
     push_all(engine, PAIR, 0)

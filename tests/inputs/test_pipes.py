@@ -20,6 +20,7 @@ from sparql_gpm.reading.event_builder import Malformed
 from spaseq.inputs.following import growing
 from spaseq.inputs.opening import GuardedStream
 from spaseq.inputs.paths import InputFile
+from tests.waiting import PATIENCE_S, waited
 
 ROOT = Path(__file__).parents[2]
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
@@ -169,7 +170,7 @@ def test_an_event_of_a_real_pipe_is_there_before_the_next_one(rdf_format: str) -
     def write() -> None:
         with os.fdopen(begin, "wb", buffering=0) as pipe:
             pipe.write((head + event(1, False)).encode())
-            told.append(seen.wait(20))
+            told.append(seen.wait(PATIENCE_S))
             pipe.write(event(2, False).encode())
 
     writer = threading.Thread(target=write)
@@ -210,10 +211,7 @@ def test_run_reports_a_match_in_the_silence(tmp_path: Path) -> None:
         thread.start()
         process.stdin.write(quads(1).encode())
         process.stdin.flush()
-        until = time.monotonic() + 30
-        while not lines and time.monotonic() < until:
-            time.sleep(0.02)
-        assert lines
+        waited(lambda: lines)
         process.stdin.write(quads(2).encode())
         process.stdin.close()
         thread.join()
@@ -280,7 +278,7 @@ def test_run_follows_a_file_until_it_is_interrupted(tmp_path: Path) -> None:
             file.write(quads(2))
         assert b"urn:e2" in process.stdout.readline() + process.stdout.readline()
         path.write_text("")
-        assert process.wait(30) == 1
+        assert process.wait(PATIENCE_S) == 1
         assert process.stderr is not None and b"cut while it was followed" in process.stderr.read()
 
 

@@ -22,6 +22,7 @@ from spaseq.inputs.paths import hidden_names
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.outputs.dead_letters import DeadLetters
 from tests.sparql_gpm.rdf_events import PREFIXES, stamp
+from tests.waiting import PATIENCE_S
 
 TRIG = PREFIXES + ":t prov:generatedAtTime 5 .\n:t { :s :p :o }\n"
 TURTLE = PREFIXES + ":s prov:generatedAtTime 6 ; :p :o .\n"
@@ -164,7 +165,7 @@ def test_a_live_input_gives_events_before_it_ends(
         with open(path, "w") as pipe:
             pipe.write(quads("a", "b"))
             pipe.flush()
-            assert seen.wait(600)
+            assert seen.wait(PATIENCE_S)
             pipe.write(stamp("<urn:c>", 9))
 
     producer = threading.Thread(target=produce)

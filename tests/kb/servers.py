@@ -12,13 +12,12 @@ import sys
 import sysconfig
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-_START_S_MAX = 120.0
+from tests.waiting import PATIENCE_S, listens, waited
 
 
 def free_port() -> int:
@@ -38,12 +37,8 @@ def _script(name: str) -> str:
 def _served(command: list[str], port: int, folder: str | None = None) -> Iterator[None]:
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + _START_S_MAX
-        while True:
-            assert process.poll() is None and time.monotonic() < deadline, f"{command} did not start"
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            time.sleep(0.05)
+        waited(lambda: process.poll() is not None or listens(port), pause_s=0.05)
+        assert process.poll() is None, f"{command} did not start"
         yield
     finally:
         process.terminate()
@@ -55,7 +50,7 @@ def oxigraph(ntriples: str, port: int | None = None) -> Iterator[str]:
     """The URL of an Oxigraph server that knows these triples."""
     port = port or free_port()
     with _served([_script("oxigraph"), "serve", "--bind", f"127.0.0.1:{port}"], port):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         headers = {"Content-Type": "application/n-triples"}
         connection.request("POST", "/store?default", ntriples.encode(), headers)
         assert connection.getresponse().status in (200, 201, 204)
@@ -84,7 +79,7 @@ def virtuoso(file: Path) -> Iterator[str]:
             load = f"DB.DBA.TTLP(file_to_string_output('kb.nt'), '', '{_GRAPH}', 0);"
             options = ["ERRORS=stdout", "VERBOSE=OFF", "PROMPT=OFF", "BANNER=OFF"]
             loading = ["isql-vt", f"127.0.0.1:{sql}", "dba", "dba", *options, f"EXEC={load}"]
-            done = subprocess.run(loading, capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(loading, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
             assert (done.returncode, done.stdout.strip()) == (0, ""), done
             yield f"http://127.0.0.1:{port}/sparql?default-graph-uri={quote(_GRAPH, safe='')}"
 
@@ -244,7 +239,7 @@ class Proxy:
 
     def forwarded(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, str]:
         kept = {name: value for name, value in headers.items() if name.lower() in ("content-type", "accept")}
-        connection = http.client.HTTPConnection(self._target.netloc, timeout=30)
+        connection = http.client.HTTPConnection(self._target.netloc, timeout=PATIENCE_S)
         try:
             connection.request("POST", self._target.path, body, kept)
             response = connection.getresponse()

@@ -26,10 +26,10 @@ import httpx2
 from sparql_gpm.times import SECOND_NS, format_time
 from spaseq.service.core.service import Service
 from spaseq.service.settings.configuration import Limits
+from tests.waiting import PATIENCE_S
 
 CLIENTS, BATCH, ROUND_KILLS = 3, 5, 50
 START_NS = 1_767_225_600 * SECOND_NS
-TIMEOUT_S = 60
 QUERIES = {
     "pairs": "SELECT ?k ?b WITHIN 1 MINUTE FROM STREAM S0 <urn:s0> WHERE { SEQ(A ; B) %s %s }",
     "runs": "SELECT ?k WITHIN 20 SECONDS FROM STREAM S1 <urn:s1> WHERE { SEQ(A : B:{1,3}) %s %s }",
@@ -89,7 +89,7 @@ class Process:
         assert self._process is not None
         self._process.send_signal(number)
         with self._process:
-            code = self._process.wait(TIMEOUT_S)
+            code = self._process.wait(PATIENCE_S)
             self._drain.join()
         return code
 
@@ -136,7 +136,7 @@ class Clients:
     def _client(self) -> httpx2.Client:
         """The connections of this thread."""
         if not hasattr(self._connections, "client"):
-            self._connections.client = httpx2.Client(timeout=TIMEOUT_S, trust_env=False)
+            self._connections.client = httpx2.Client(timeout=PATIENCE_S, trust_env=False)
         client: httpx2.Client = self._connections.client
         return client
 

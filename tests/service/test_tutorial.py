@@ -9,18 +9,17 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from tests.docs.test_pages_run import DOCS, blocks, commands
+from tests.waiting import PATIENCE_S, waited
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"tutorials/live.md": 9, "how-to/connectors.md": 2}
 """The number of questions on each."""
-SECONDS_MAX = 30
 
 
 def answer(command: str, port: int, folder: Path) -> str:
@@ -45,7 +44,7 @@ def answer(command: str, port: int, folder: Path) -> str:
             case _:
                 address = word.replace(":7373", f":{port}")
     method = method or ("GET" if body is None else "POST")
-    answered = httpx2.request(method, address, headers=headers, content=body, trust_env=False, timeout=SECONDS_MAX)
+    answered = httpx2.request(method, address, headers=headers, content=body, trust_env=False, timeout=PATIENCE_S)
     answered.raise_for_status()
     return "" if quiet else answered.text.rstrip("\n") + "\n"
 
@@ -77,16 +76,15 @@ def test_the_service_answers_as_the_page_says(page: str, tmp_path: Path) -> None
                 if command.startswith("spaseq serve"):
                     process = serving(command, port, tmp_path)
                     continue
-                end = time.monotonic() + SECONDS_MAX
-                while (found := answer(command, port, tmp_path)) != expected and "GET" in _kind(command):
-                    assert time.monotonic() < end, (command, found)
-                    time.sleep(0.02)
-                assert found == expected, command
+                if _kind(command) == "GET":
+                    waited(lambda: answer(command, port, tmp_path) == expected, pause_s=0.02)  # noqa: B023 -- at once
+                else:
+                    assert answer(command, port, tmp_path) == expected, command
                 asked += 1
     finally:
         if process is not None:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=SECONDS_MAX)
+            process.communicate(timeout=PATIENCE_S)
     assert process is not None and (process.returncode, asked) == (0, PAGES[page])
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import pyspark
 
+from tests.waiting import waited
+
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 """Two workers of one core and 1024 MB each, in the driver's JVM; each executor is a process."""
 QUICK = "-XX:TieredStopAtLevel=1"
@@ -87,10 +89,9 @@ class Standalone:
         environment = {**os.environ, **self.settings, "SPARK_HOME": str(self.home), "SPARK_DAEMON_JAVA_OPTS": QUICK}
         with open(log, "ab") as out:
             process = subprocess.Popen(command, stdout=out, stderr=out, env=environment, start_new_session=True)
-        deadline = time.monotonic() + _START_S_MAX
-        while not re.search(until, told := log.read_text(errors="replace")):
-            assert process.poll() is None and time.monotonic() < deadline, told[-2000:]
-            time.sleep(0.2)
+        waited(lambda: process.poll() is not None or re.search(until, log.read_text(errors="replace")), pause_s=0.2)
+        told = log.read_text(errors="replace")
+        assert re.search(until, told), told[-2000:]
         return process, told
 
 
@@ -142,10 +143,7 @@ def kill(pid: int) -> None:
 
 def await_end(processes: list[Process]) -> None:
     """Wait until processes that end by themselves have ended."""
-    deadline = time.monotonic() + _END_S_MAX
-    while any(_process(Path("/proc") / str(each.pid)) == each for each in processes):
-        assert time.monotonic() < deadline, processes
-        time.sleep(0.1)
+    waited(lambda: all(_process(Path("/proc") / str(each.pid)) != each for each in processes), pause_s=0.1)
 
 
 def _process(path: Path) -> Process | None:

@@ -29,6 +29,7 @@ from spaseq.lang.parse import parse
 from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from spaseq.runtime.spark.sources.kafka_offsets import KafkaPlace
 from spaseq.runtime.spark.sources.options import SourceOptions, read_options
+from tests.waiting import PATIENCE_S
 
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
 TIME = '"2026-01-01T00:00:%02dZ"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
@@ -391,7 +392,7 @@ def cluster() -> Iterator[str]:
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 1})
-    metadata = producer.list_topics(timeout=10)
+    metadata = producer.list_topics(timeout=PATIENCE_S)
     (broker,) = metadata.brokers.values()
     yield f"{broker.host}:{broker.port}"
     producer.flush(5)

@@ -18,11 +18,11 @@ from spaseq.service.http.server import Server, address_of, listening
 from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Configuration
+from tests.waiting import PATIENCE_S, waited
 
 LOCAL = "127.0.0.1"
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
 DATETIME = "http://www.w3.org/2001/XMLSchema#dateTime"
-TIMEOUT_S = 30
 _NDJSON = {"Accept": "application/x-ndjson"}
 
 
@@ -43,12 +43,12 @@ class Served:
         begun = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(begun,))
         self._thread.start()
-        assert begun.wait(TIMEOUT_S)
+        assert begun.wait(PATIENCE_S)
         self.wait_until_ready()
 
     def stop(self) -> None:
         self._server.should_exit = True
-        self._thread.join(TIMEOUT_S)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
     def put_stream(self, name: str, iri: str) -> None:
@@ -71,11 +71,7 @@ class Served:
         return [json.loads(line) for line in answer.text.splitlines()]
 
     def wait_until_ready(self) -> None:
-        for _ in range(TIMEOUT_S * 50):
-            if self._ask("GET", "/readyz").status_code == 200:
-                return
-            threading.Event().wait(0.02)
-        raise AssertionError("the service is not ready")
+        waited(lambda: self._ask("GET", "/readyz").status_code == 200, pause_s=0.02)
 
     def _asked(self, method: str, path: str, **options: object) -> httpx2.Response:
         answer = self._ask(method, path, **options)
@@ -84,7 +80,7 @@ class Served:
 
     def _ask(self, method: str, path: str, **options: object) -> httpx2.Response:
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-        with httpx2.Client(base_url=self.address, timeout=TIMEOUT_S, trust_env=False, headers=headers) as client:
+        with httpx2.Client(base_url=self.address, timeout=PATIENCE_S, trust_env=False, headers=headers) as client:
             return client.request(method, path, **options)  # type: ignore[arg-type]
 
     def _run(self, begun: threading.Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,13 +117,6 @@ async def running(connector: Any, end: Any) -> AsyncIterator[asyncio.Task[None]]
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-
-
-async def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Wait until a condition holds; fails if it does not."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def quads(first: int, last: int, width: int = 2) -> list[bytes]:

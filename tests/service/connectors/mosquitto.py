@@ -6,8 +6,9 @@ import getpass
 import shutil
 import socket
 import subprocess
-import time
 from pathlib import Path
+
+from tests.waiting import PATIENCE_S, listens, waited
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 _SETTINGS = """
@@ -35,17 +36,12 @@ class Mosquitto:
         assert MOSQUITTO is not None
         command = [MOSQUITTO, "-c", str(self._settings)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 10
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-                return
-            except OSError:
-                assert time.monotonic() < end and self._process.poll() is None
-                time.sleep(0.02)
+        process = self._process
+        waited(lambda: process.poll() is not None or listens(self.port))
+        assert process.poll() is None
 
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(10)
+            self._process.wait(PATIENCE_S)
             self._process = None

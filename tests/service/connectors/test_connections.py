@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sinks.feed import SinkPosition
 from tests.service.connectors.ends import quads
+from tests.waiting import waited
 
 
 class MemoryCore:
@@ -73,13 +73,6 @@ def running() -> Iterator[tuple[MemoryCore, Connections]]:
     yield core, connections
     connections.close()
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("spaseq-conn")]
-
-
-def waited(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.005)
 
 
 def test_a_source_is_put_changed_and_ended(running: tuple[MemoryCore, Connections], tmp_path: Path) -> None:

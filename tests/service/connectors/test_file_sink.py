@@ -12,7 +12,8 @@ import pytest
 from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.sinks.feed import SinkPosition
 from spaseq.service.sinks.file import FileSink
-from tests.service.connectors.ends import Rows, running, until
+from tests.service.connectors.ends import Rows, running
+from tests.waiting import until
 
 
 def sink(path: Path) -> FileSink:

@@ -12,7 +12,8 @@ import pytest
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sources import files
 from spaseq.service.sources.files import FilesSource
-from tests.service.connectors.ends import Taken, quads, running, until
+from tests.service.connectors.ends import Taken, quads, running
+from tests.waiting import until
 
 
 @pytest.fixture(autouse=True)

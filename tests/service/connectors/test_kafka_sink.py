@@ -9,8 +9,9 @@ import pytest
 
 from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.sinks.kafka import KafkaSink
-from tests.service.connectors.ends import Rows, running, until
+from tests.service.connectors.ends import Rows, running
 from tests.service.connectors.kafka_cluster import Cluster, cluster
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

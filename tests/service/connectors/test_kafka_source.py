@@ -11,8 +11,9 @@ import pytest
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sources import kafka
 from spaseq.service.sources.kafka import KafkaSource
-from tests.service.connectors.ends import Taken, quads, running, until
+from tests.service.connectors.ends import Taken, quads, running
 from tests.service.connectors.kafka_cluster import Cluster, cluster
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sources.mqtt import UNACKNOWLEDGED_MAX, MqttSource, Recent
-from tests.service.connectors.ends import Taken, quads, running, until
+from tests.service.connectors.ends import Taken, quads, running
 from tests.service.connectors.mosquitto import Mosquitto
+from tests.waiting import until
 
 
 @pytest.fixture

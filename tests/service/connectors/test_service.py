@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.settings.streams import StreamSettings
 from tests.service.http.test_process import serving
+from tests.waiting import PATIENCE_S, waited
 
 QUERY = "SELECT ?v WITHIN 1 HOUR FROM STREAM S <urn:power> WHERE { SEQ(A) DEFINE GPM A ON S { ?s <urn:p> ?v } }"
 SETTINGS = """
@@ -33,13 +32,6 @@ EVENT = (
     '<urn:e%d> <http://www.w3.org/ns/prov#generatedAtTime> "2026-01-01T00:%02d:%02dZ"'
     '^^<http://www.w3.org/2001/XMLSchema#dateTime> .\n<urn:s> <urn:p> "%d" <urn:e%d> .\n'
 )
-
-
-def waited(condition: Callable[[], Any], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.02)
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -72,7 +64,7 @@ def test_each_event_of_a_file_is_one_row_of_a_file_over_kills(tmp_path: Path) ->
             assert shown["source"] == {"files": str(tmp_path / "in.nq"), "state": "running"}
             assert shown["duplicates"] == shown["malformed"] == shown["late"] == 0
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE_S) == 0
     found = rows(tmp_path)
     assert [row["n"] for row in found] == list(range(1, 901))
     assert [row["bindings"]["v"]["value"] for row in found] == [str(n) for n in range(900)]

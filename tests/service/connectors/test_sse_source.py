@@ -15,8 +15,9 @@ from starlette.routing import Route
 
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sources.sse import SseSource
-from tests.service.connectors.ends import Taken, running, until
+from tests.service.connectors.ends import Taken, running
 from tests.service.connectors.web import WebServer
+from tests.waiting import until
 
 
 def document(number: int) -> str:

@@ -17,8 +17,9 @@ from starlette.routing import Route
 from spaseq.errors import InputError
 from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.sinks.webhook import WebhookSink
-from tests.service.connectors.ends import Rows, running, until
+from tests.service.connectors.ends import Rows, running
 from tests.service.connectors.web import WebServer
+from tests.waiting import until
 
 
 @dataclass

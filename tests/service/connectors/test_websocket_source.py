@@ -9,7 +9,8 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sources.websocket import WebSocketSource
-from tests.service.connectors.ends import Taken, quads, running, until
+from tests.service.connectors.ends import Taken, quads, running
+from tests.waiting import until
 
 
 @dataclass

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from typing import Any
 
 import uvicorn
+
+from tests.waiting import PATIENCE_S, waited
 
 
 class WebServer:
@@ -27,14 +28,12 @@ class WebServer:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
-        end = time.monotonic() + 10
-        while not self._server.started:
-            assert time.monotonic() < end
-            time.sleep(0.005)
+        server = self._server
+        waited(lambda: server.started)
 
     def stop(self) -> None:
         if self._server is not None and self._thread is not None:
             self._server.should_exit = True
-            self._thread.join(10)
+            self._thread.join(PATIENCE_S)
             assert not self._thread.is_alive()
             self._server = self._thread = None

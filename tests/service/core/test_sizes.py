@@ -17,8 +17,7 @@ from spaseq.runtime.state.snapshot import state_bytes
 from spaseq.service.core.sizes import MEASURED_S_MAX, MEASURED_SHARE, Sizes
 from spaseq.service.settings.streams import StreamSettings
 from tests.service.core.test_service import PAIR, Running, event
-
-WAIT_S = 10.0
+from tests.waiting import waited
 
 
 @pytest.fixture
@@ -34,10 +33,8 @@ def memory(running: Running, name: str) -> int:
     running.service.settled()
     known = running.service._queries.running(name)
     assert known is not None
-    since, end = time.monotonic(), time.monotonic() + WAIT_S
-    while known.has_state and known.measured_at < since:
-        assert time.monotonic() < end
-        running.service.query(name)
+    since = time.monotonic()
+    waited(lambda: running.service.query(name) and not (known.has_state and known.measured_at < since))
     found: int = running.service.query(name)["memory"]
     assert found in [each["memory"] for each in running.service.queries() if each["name"] == name]
     return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.streams import StreamSettings
 from tests.kb.servers import Proxy, oxigraph
 from tests.service.core.test_service import EACH, Running, event
+from tests.waiting import waited
 
 WHERE = """SELECT ?p ?v WITHIN 1 HOUR FROM STREAM S <urn:s> FROM NAMED KB <urn:kb>
 WHERE { SEQ(A) DEFINE GPM A ON S { ?s <urn:a> ?v . GRAPH <urn:kb> { ?s <urn:in> ?p } } }"""
@@ -31,13 +31,6 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
     made.service.close()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def test_an_endpoint_that_is_away_holds_up_its_queries_alone(running: Running) -> None:
     with oxigraph("<urn:x> <urn:in> <urn:here> .\n") as url, Proxy(url) as proxy:
         proxy.down()
@@ -52,9 +45,9 @@ def test_an_endpoint_that_is_away_holds_up_its_queries_alone(running: Running) -
         assert {each["state"] for each in running.service.queries()} == {"running"}
         running.again()
         proxy.up()
-        until(lambda: running.service.newest_row("where") == 4 and running.service.newest_row("reads") == 4)
+        waited(lambda: running.service.newest_row("where") == 4 and running.service.newest_row("reads") == 4)
         running.push(event("more", 20, value="4"), event("end", 30, "b", "end"))
-        until(lambda: running.service.newest_row("where") == 5 and running.service.newest_row("reads") == 5)
+        waited(lambda: running.service.newest_row("where") == 5 and running.service.newest_row("reads") == 5)
         assert running.values("where", "v") == ["0", "1", "2", "3", "4"]
         assert running.values("reads", "p") == ["urn:here"] * 5
         assert running.values("each", "v")[-3:] == ["last", "4", "end"]

@@ -13,6 +13,7 @@ from spaseq.service.errors import Refused
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, QuerySettings
 from spaseq.service.settings.streams import StreamSettings
+from tests.waiting import PATIENCE_S
 
 
 class MemoryCore:
@@ -61,7 +62,7 @@ class MemoryCore:
     ) -> dict[str, Any]:
         self._one(self._streams, stream)
         self.entered.set()
-        assert self.gate.wait(30)
+        assert self.gate.wait(PATIENCE_S)
         if self.fault is not None:
             raise self.fault
         self.bodies.append((stream, body, format, idempotency_key, ce_id))

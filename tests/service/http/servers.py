@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Configuration
 from tests.service.http.memory_core import MemoryCore
+from tests.waiting import PATIENCE_S, waited
 
 LOCAL = "127.0.0.1"
 STREAM = {"iri": "urn:s"}
@@ -37,11 +37,11 @@ class RunningServer:
     client: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = httpx2.Client(base_url=address_of(LOCAL, self.port), timeout=20, trust_env=False)
+        self.client = httpx2.Client(base_url=address_of(LOCAL, self.port), timeout=PATIENCE_S, trust_env=False)
 
     def connected(self) -> socket.socket:
         """A bare connection."""
-        return socket.create_connection((LOCAL, self.port), timeout=20)
+        return socket.create_connection((LOCAL, self.port), timeout=PATIENCE_S)
 
     def said(self, request: bytes) -> bytes:
         """The bytes that come back for the bytes of a request, until the connection is closed."""
@@ -95,7 +95,7 @@ def _running(
         finally:
             running.client.close()
             server.should_exit = True
-            thread.join(30)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
 
 
@@ -108,11 +108,3 @@ def received(connection: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return b"".join(parts)
-
-
-def waited(condition: Callable[[], bool], seconds: float = 20) -> None:
-    """Wait until a condition holds; fails if it does not."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.005)

@@ -20,7 +20,8 @@ from spaseq.service.http.protocol import HEAD_BYTES_MAX
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Auth, Configuration, Limits, Web
 from tests.drawn import USUAL
-from tests.service.http.servers import QUERY, STREAM, TURTLE, RunningServer, received, served, waited
+from tests.service.http.servers import QUERY, STREAM, TURTLE, RunningServer, received, served
+from tests.waiting import waited
 
 TOKENS = {"READ": "r-secret", "PUSH": "p-secret", "ADMIN": "a-secret"}
 GUARDED = Configuration(auth=Auth("READ", "PUSH", "ADMIN"), web=Web(("my.example",), ("https://pages.example",)))

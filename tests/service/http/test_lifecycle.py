@@ -16,12 +16,13 @@ from spaseq.service.http.server import Server, listening
 from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Limits, Web
-from tests.service.http.servers import LOCAL, QUERY, STREAM, served, waited
+from tests.service.http.servers import LOCAL, QUERY, STREAM, served
+from tests.waiting import PATIENCE_S, waited
 
 
 def test_the_port_answers_503_until_the_core_is_open(capsys: pytest.CaptureFixture[str]) -> None:
     may_open = threading.Event()
-    with served(opened=lambda core: may_open.wait(30)) as server:
+    with served(opened=lambda core: may_open.wait(PATIENCE_S)) as server:
         for method, path in (
             ("GET", "/readyz"),
             ("GET", "/v1/streams"),

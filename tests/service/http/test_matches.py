@@ -11,7 +11,8 @@ import pytest
 from spaseq.service.http import broadcasts
 from spaseq.service.http.matches import FORMS
 from spaseq.service.http.media import chosen
-from tests.service.http.servers import QUERY, RunningServer, served, waited
+from tests.service.http.servers import QUERY, RunningServer, served
+from tests.waiting import waited
 
 ROWS = "/v1/queries/q/matches"
 LIVE = {"Accept": "text/event-stream"}

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import httpx2
 
+from tests.waiting import PATIENCE_S
+
 STAMP = (
     '<http://www.w3.org/ns/prov#generatedAtTime> "2026-01-01T00:00:{:02}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
 )
@@ -55,7 +57,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
         try:
             assert said and said[-1].startswith("listening on "), "".join(said)
             address = said[-1].removeprefix("listening on ").strip()
-            with httpx2.Client(base_url=address, timeout=20, trust_env=False) as client:
+            with httpx2.Client(base_url=address, timeout=PATIENCE_S, trust_env=False) as client:
                 yield process, client
         finally:
             process.kill()
@@ -85,19 +87,17 @@ def test_rows_survive_an_end_by_signal_and_a_kill(tmp_path: Path) -> None:
                             break
             end = next(ends)
             process.send_signal(end)
-            assert process.wait(30) == (-9 if end == signal.SIGKILL else 0)
+            assert process.wait(PATIENCE_S) == (-9 if end == signal.SIGKILL else 0)
     assert taken == [1, 2, 3]
 
 
 def test_a_second_service_on_the_folder_or_the_port_is_refused(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, client):
         port = str(client.base_url.port)
-        same_folder = subprocess.run(command(tmp_path, "--port", "0"), capture_output=True, text=True, timeout=30)
+        same_folder = subprocess.run(command(tmp_path, "--port", "0"), capture_output=True, text=True)
         assert same_folder.returncode == 2, same_folder.stderr
         assert "error: " in same_folder.stderr and "Traceback" not in same_folder.stderr
-        same_port = subprocess.run(
-            command(tmp_path / "other", "--port", port), capture_output=True, text=True, timeout=30
-        )
+        same_port = subprocess.run(command(tmp_path / "other", "--port", port), capture_output=True, text=True)
         assert same_port.returncode == 1, same_port.stderr
         assert f"cannot listen at http://127.0.0.1:{port}" in same_port.stderr
 
@@ -108,7 +108,6 @@ def test_what_others_reach_needs_tokens(tmp_path: Path) -> None:
             command(tmp_path, "--port", "0", *arguments),
             capture_output=True,
             text=True,
-            timeout=30,
             env=os.environ | {"T": ""},
         )
         assert done.returncode == 2, done.stderr
@@ -130,6 +129,6 @@ def test_ctrl_c_is_an_ordinary_end(tmp_path: Path) -> None:
             assert process.stderr is not None
             assert next(iter(process.stderr)) == f"listening on http://127.0.0.1:{port}\n"
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE_S) == 0
         finally:
             process.kill()

@@ -1,5 +1,6 @@
 # Every target makes its own virtual environment first; only Python 3.11 or newer is needed.
 SHELL := /bin/bash
+unexport PYTHONDONTWRITEBYTECODE  # a process that compiles every module anew takes twice as long to start
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -13,8 +14,10 @@ BENCH ?=
 PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
+TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
+THOROUGH := properties marked pairs python why fuzz spark kills loaded
 
-.PHONY: demo serve-demo test thorough crash-test fuzz lint format bench docs grammars web test-web screenshots clean
+.PHONY: demo serve-demo test test-fast test-loaded test-costs thorough $(THOROUGH:%=thorough-%) crash-test fuzz lint format bench docs grammars web test-web screenshots clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/spaseq demo --events $(EVENTS) --seed $(SEED) --output $(GRID)
@@ -22,24 +25,50 @@ demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 serve-demo: $(TOOLS)  ## the same query as a service, with a generator that pushes for ever
 	@$(BIN)/python examples/smart_grid/live.py --out out/live
 
-test: export PYTHONHASHSEED = 0
+test test-fast test-loaded test-costs: export PYTHONHASHSEED = 0
 test: $(TOOLS)  ## every test, on the same examples each time
-	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
+	$(TESTS) $(PYTEST)
+
+test-fast: $(TOOLS)  ## two minutes of tests, those that cover most (tests/speeds.txt)
+	$(TESTS) -m fast $$(sed -n 's/^fast \(.*\)::.*/\1/p' tests/speeds.txt | sort -u) $(PYTEST)
+
+test-loaded: $(TOOLS)  ## every test beside eight busy processes; none depends on how fast the machine is
+	$(BIN)/python -m tests.loaded 8 $(TESTS) $(PYTEST)
+
+test-costs: $(TOOLS)  ## what the tests cost, by folder, fixture and property, and which are fast or slow, into tests/speeds.txt
+	rm -rf out/costs && mkdir -p out/costs
+	COVERAGE_FILE=out/costs/coverage $(TESTS) -p tests.costs --cov --cov-context=test --cov-report= $(PYTEST)
+	$(BIN)/python -m tests.costs out/costs/coverage
 
 thorough: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
-thorough: export PYTHONHASHSEED = $(SEED)
-thorough: export HYPOTHESIS_PROFILE = thorough
-thorough: $(TOOLS)  ## an hour of new examples of every property, pairs, fuzzed inputs, and Spark jobs: all cases, kills, a cluster; EXAMPLES=1000 for more
-	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED)"
-	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
+thorough: $(TOOLS)  ## new examples of every property, pairs, fuzzed inputs, Spark jobs, load: ninety minutes at the most, with those of each part
+	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED), a part of it: make thorough-PART SEED=$(SEED)"
+	@.ci/parts $(foreach part,$(THOROUGH),$(part) '$(MAKE) --no-print-directory thorough-$(part) SEED=$(SEED)')
+
+$(THOROUGH:%=thorough-%): $(TOOLS)
+$(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export PYTHONHASHSEED = $(SEED)
+$(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export HYPOTHESIS_PROFILE = thorough
+
+thorough-properties:  ## EXAMPLES=1000 for more of each
+	$(TESTS) -m hypothesis --hypothesis-seed=$(SEED) $(PYTEST)
+thorough-marked:
+	$(TESTS) -m thorough $(PYTEST)
+	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py tests/web/long_*.py $(PYTEST)
+thorough-pairs:
 	$(BIN)/python -m tests.pairs --seed $(SEED)
+thorough-python:
 	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
+thorough-why:
 	$(BIN)/python -m tests.why_pairs --seed $(SEED)
+thorough-fuzz:
 	$(BIN)/python -m tests.fuzz --inputs 5000 --seed $(SEED)
+thorough-spark:
 	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases
+thorough-kills:
 	$(BIN)/python -m tests.spark.kills --seed $(SEED)
-	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py
+thorough-loaded:
+	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis'"
 
 crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer
 	$(BIN)/python -m tests.service.crashes --kills $(KILLS) --seed $(SEED)

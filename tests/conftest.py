@@ -12,8 +12,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.costs import SPEEDS, function
 from tests.drawn import USUAL
 from tests.kb.servers import startable
 
@@ -36,6 +38,23 @@ os.environ["SPASEQ_QUERY_CACHE"] = "off"
 if _PROFILE != "thorough":  # numba reads both when it is imported
     os.environ.setdefault("NUMBA_OPT", "1")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than processors: while one waits for a process, a broker or a JVM, the others work."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests are marked with their speed; without `-m`, those marked `thorough` are left out."""
+    speeds = {name: mark for mark, name in map(str.split, SPEEDS.read_text(encoding="utf-8").splitlines())}
+    for item in items:
+        if mark := speeds.get(function(item.nodeid)):
+            item.add_marker(mark)
+    if not config.option.markexpr:
+        left = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 def pytest_report_header() -> str:

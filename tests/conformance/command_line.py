@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from automata import protocol
 
-CONFIGURATIONS = (("auto", "embedded"), ("nfa", "embedded"))
-"""(evaluator, runtime) pairs that every case runs with."""
+
+def in_columns(asked: bool) -> AbstractContextManager[object]:
+    """A context in which also the few events of a case are met in columns, if asked for."""
+    return patch.object(protocol, "FEW_EVENTS_MAX", 1 if asked else protocol.FEW_EVENTS_MAX)
 
 
 def run(
-    queries: Sequence[Path],
-    streams: Mapping[str, Path],
-    kbs: Mapping[str, Path],
-    configuration: tuple[str, str],
-    batch_events: int | None = None,
+    queries: Sequence[Path], streams: Mapping[str, Path], kbs: Mapping[str, Path], evaluator: str = "auto"
 ) -> list[dict[str, Any]]:
-    """The rows of the first query, as JSON objects; runs meet the events of a case in columns, `auto` one by one."""
+    """The rows of the first query, as JSON objects; `nfa` meets the events of a case in columns, `auto` one by one."""
     from click.testing import CliRunner
 
     from spaseq.cli import main
 
-    evaluator, runtime = configuration
-    arguments = ["run", *map(str, queries), "--format", "ndjson", "--evaluator", evaluator, "--runtime", runtime]
+    arguments = ["run", *map(str, queries), "--format", "ndjson", "--evaluator", evaluator]
     for name, path in streams.items():
         arguments += ["--stream", f"{name}={path}"]
     for iri, path in kbs.items():
         arguments += ["--kb", f"{iri}={path}"]
-    if batch_events is not None:
-        arguments += ["--batch-size", str(batch_events)]
-    few = 1 if evaluator == "nfa" else protocol.FEW_EVENTS_MAX
-    with patch.object(protocol, "FEW_EVENTS_MAX", few):
+    with in_columns(evaluator == "nfa"):
         result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in result.stdout.splitlines()]

@@ -69,11 +69,11 @@ class Example:
         kb = {iri: read_kb(path) for iri, path in self.kbs(folder).items()}
         return sorted(self.show(row_json(row)) for row in evaluate(parse(self.text(), "query"), streams, kb))
 
-    def by_command_line(self, folder: Path, configuration: tuple[str, str]) -> list[str]:
+    def by_command_line(self, folder: Path, evaluator: str) -> list[str]:
         """The rows as `spaseq run` gives them."""
         query = folder / "query.rq"
         query.write_text(self.text(), encoding="utf-8")
-        return sorted(map(self.show, run([query], self.files(folder), self.kbs(folder), configuration)))
+        return sorted(map(self.show, run([query], self.files(folder), self.kbs(folder), evaluator)))
 
     def show(self, row: Mapping[str, Any]) -> str:
         """`A=a1 B=b1,b2 x=1`."""

@@ -26,7 +26,8 @@ CORPUS = sorted(path for path in (Path(__file__).parent / "corpus").rglob("*") i
 SEED = 20_261_122
 FEW = ("query", "csv", "tsv", "quads", "calls")
 """The ways in whose inputs cost most."""
-BUSY, ASLEEP = "while True: pass", "import time; time.sleep(600)"
+BEGUN = "print(flush=True); "
+BUSY, ASLEEP = BEGUN + "\nwhile True: pass", BEGUN + "import time; time.sleep(600)"
 
 
 @pytest.fixture
@@ -96,7 +97,8 @@ def test_a_worker_is_killed_for_its_own_time_not_for_that_of_others(
     place, errors = tmp_path / "place", tmp_path / "errors"
     place.write_bytes(number.to_bytes(PLACE_BYTES, "big"))
     errors.touch()
-    with subprocess.Popen([sys.executable, "-c", code], text=True) as process:
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "\n"
         worker = Worker(process, place, errors)
         until = time.monotonic() + (30 if killed else 0.6)
         while time.monotonic() < until and process.poll() is None:

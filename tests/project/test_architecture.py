@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("spaseq", "sparql_gpm", "automata", "kb", "arrays")
+from tests.project.sources import PACKAGES, ROOT, source_files, text_of, trees
+
 OTHER_FOLDERS = ("tests", "examples", "benchmarks", ".ci", "docs")
 BINARY = (".gz", ".png", ".pyc")
 FUNCTION_LINES_MAX = 70
@@ -24,15 +24,6 @@ MACHINE_PATH = re.compile(r"(?<![\w.$~{<:/-])/(?:work|home|root|Users|farm|tmp|m
 GENERIC_NAMES = re.compile(r"(^|_)(utils?|helpers?|managers?|handlers?|misc|common)(_|$)")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def source_files(*folders: str) -> list[Path]:
-    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-
-
-def trees(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
-    for path in source_files(*folders):
-        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def text_files() -> Iterator[Path]:
@@ -88,7 +79,7 @@ def test_no_function_is_longer_than_it_may_be() -> None:
 
 
 def test_no_source_file_is_longer_than_it_may_be() -> None:
-    sizes = {path: path.read_text(encoding="utf-8").count("\n") for path in source_files(*PACKAGES)}
+    sizes = {path: text_of(path).count("\n") for path in source_files(*PACKAGES)}
     assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > FILE_LINES_MAX} == {}
 
 
@@ -124,7 +115,7 @@ def test_no_file_contains_the_path_of_a_machine() -> None:
 @pytest.mark.parametrize("word", ["TODO", "FIXME", "NotImplementedError", "pytest.mark.skip", "pytest.skip", "xfail"])
 def test_nothing_is_left_for_later(word: str) -> None:
     files = [path for path in source_files(*PACKAGES, *OTHER_FOLDERS) if path != Path(__file__)]
-    assert [str(path) for path in files if word in path.read_text(encoding="utf-8")] == []
+    assert [str(path) for path in files if word in text_of(path)] == []
 
 
 def test_every_package_tells_type_checkers_that_it_is_typed() -> None:

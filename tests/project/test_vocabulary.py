@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("spaseq", "sparql_gpm", "automata", "kb", "arrays")
+from tests.project.sources import PACKAGES, ROOT, text_of, trees
+
 PAGES = (
     "README.md",
     "ARCHITECTURE.md",
@@ -47,12 +45,9 @@ OLD_WORDS = (
 RIDDLES = re.compile(r"(What|Which|Whether|How|Where|Who|When|Why)\b")
 
 
-@cache
-def modules() -> tuple[tuple[str, ast.Module, str], ...]:
+def modules() -> Iterator[tuple[str, ast.Module, str]]:
     """Path, tree and text of every module."""
-    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-    texts = [(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in paths]
-    return tuple((path, ast.parse(text), text) for path, text in texts)
+    return ((str(path), tree, text_of(ROOT / path)) for path, tree in trees(*PACKAGES))
 
 
 def pages() -> Iterator[tuple[str, str]]:

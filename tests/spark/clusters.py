@@ -16,6 +16,7 @@ from typing import Any
 
 import pyspark
 
+from tests.spark.conftest import BUSY, STARTS_MAX
 from tests.waiting import waited
 
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"
@@ -25,10 +26,6 @@ QUICK = "-XX:TieredStopAtLevel=1"
 _START_S_MAX = 120
 _URL = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = "Successfully registered with master"
-_END_S_MAX = 60
-BUSY = "Python worker failed to connect back"
-"""Spark gives a worker ten seconds to start, which a busy machine may not have: such a job is started again."""
-_STARTS_MAX = 3
 
 
 def spark_home(folder: Path) -> Path:
@@ -171,7 +168,7 @@ def submitted(home: Path, python: Path, arguments: list[str], cwd: Path, **setti
     own |= {"PYTHONWARNINGS": "ignore", **settings}
     quick = [f"--conf=spark.{each}.extraJavaOptions={QUICK}" for each in ("driver", "executor")]
     command = [str(home / "bin" / "spark-submit"), "--conf=spark.ui.enabled=false", *quick, *arguments]
-    for _ in range(_STARTS_MAX):
+    for _ in range(STARTS_MAX):
         done = subprocess.run(command, capture_output=True, text=True, env=own, cwd=cwd, check=False)
         if BUSY not in done.stderr:
             break

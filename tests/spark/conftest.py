@@ -13,6 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_SPARK = ("conftest.py", "test_stages.py", "test_distribution.py")
 """What needs no Java."""
+BUSY = "Python worker failed to connect back"
+"""Spark gives a worker ten seconds to start, which a busy machine may not have: such a job is started again."""
+STARTS_MAX = 5
 
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     print("there is no Java here: what needs a Spark session is not tested", file=sys.stderr)
@@ -44,7 +47,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs the session comes first: `--dist worksteal` steals from the end, so one worker alone starts a JVM."""
+    """What needs the session comes first: `--dist worksteal` steals from the end, so one worker alone starts a JVM.
+
+    A test of a job that has found the machine busy is run again.
+    """
+    for item in items:
+        if item.path.parent == Path(__file__).parent or "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.flaky(reruns=STARTS_MAX - 1, only_rerun=BUSY))
     items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.spark.clusters import BUSY, LOCAL_CLUSTER, Standalone, await_end, descendants, end, kill
+from tests.spark.clusters import LOCAL_CLUSTER, Standalone, await_end, descendants, end, kill
+from tests.spark.conftest import BUSY
 
 ROOT = Path(__file__).resolve().parents[2]
 VICTIMS = {

@@ -50,6 +50,7 @@ KNOWN = """PREFIX : <http://ex.org/> SELECT ?x ?n ?k WITHIN 60 SECONDS SLIDING P
 FACT = "<http://ex.org/x> <http://ex.org/kind> <http://ex.org/good> .\n"
 
 
+@pytest.mark.thorough
 def test_streams_and_knowledge_bases_may_be_in_another_file_system(
     spark: SparkSession, tmp_path: Path, view: str
 ) -> None:

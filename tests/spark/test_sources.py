@@ -332,7 +332,7 @@ def source(spark: Any) -> Any:
 
 
 def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.nq").write_bytes(nquads(range(400)))
+    (tmp_path / "a.nq").write_bytes(nquads(range(140)))
     (tmp_path / "b.nq.gz").write_bytes(gzip.compress(nquads(range(400, 500))))
     frame = source.read.format("spaseq").option("maxPartitionBytes", 10_000).option("text", "true")
     rows = frame.load(str(tmp_path)).collect()
@@ -343,7 +343,7 @@ def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> 
 
 def test_text_left_in_its_file_gives_the_same_matches(source: Any, tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_bytes(nquads(range(400)))
-    (tmp_path / "b.trig").write_bytes(trig(range(400, 600)))
+    (tmp_path / "b.trig").write_bytes(trig(range(140, 200)))
     (tmp_path / "c.nq").write_bytes(b"#!spaseq end\n")
     query = parse(
         """SELECT ?o WITHIN 1 MINUTES FROM STREAM S1 <urn:s1>
@@ -352,13 +352,13 @@ def test_text_left_in_its_file_gives_the_same_matches(source: Any, tmp_path: Pat
     )
     found = []
     for text in ("true", "false"):
-        frame = source.read.format("spaseq").option("maxPartitionBytes", 30_000).option("text", text)
+        frame = source.read.format("spaseq").option("maxPartitionBytes", 10_000).option("text", text)
         frame = frame.load(str(tmp_path))
         left = frame.where("value is null").select("source", "first_byte").collect()
         assert bool(left) == (text == "false") and all(row.first_byte is not None for row in left)
         matches = spaseq.spark.run(source, query, {"S1": frame}, shards=1).collect()
         found.append({(row.events[0].graphs[0], row.o) for row in matches})
-    assert found[0] == found[1] and {graph for graph, _ in found[0]} == set(named(range(600)))
+    assert found[0] == found[1] and {graph for graph, _ in found[0]} == set(named(range(200)))
 
 
 def test_a_folder_is_read_within_limits_and_goes_on_after_a_restart(source: Any, tmp_path: Path) -> None:

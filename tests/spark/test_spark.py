@@ -105,11 +105,10 @@ def test_a_job_goes_on_at_its_next_start_until_its_stream_is_said_to_end(spark: 
         return sorted((event.step, *event.graphs) for row in found for event in row.events)
 
     found: list[Any] = []
-    for number in range(2):
+    for number, options in enumerate(({}, {"end": "true"})):
+        before = len(found)
         (folder / f"{number}.nq").write_text("".join(texts[number * 6 : number * 6 + 6]), encoding="utf-8")
-        found += started()
-    before = len(found)
-    found += started(end="true")
+        found += started(**options)
     embedded = spaseq.run(ABSENT, {"S1": folder})
     assert len(found) > before
     assert sorted(found) == sorted((step, *graphs) for row in embedded for step, graphs in row.events)

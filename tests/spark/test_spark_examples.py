@@ -46,6 +46,7 @@ def test_folders_that_grow(spark: Any, tmp_path: Path, expected: Counter[str]) -
     assert written(tmp_path) == expected
 
 
+@pytest.mark.thorough
 def test_topics_of_kafka(spark: Any, tmp_path: Path, expected: Counter[str]) -> None:
     spaseq.spark.register(spark)
     write_knowledge(tmp_path)

@@ -6,9 +6,10 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -103,9 +104,17 @@ def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_sh
     assert Counter(map(comparable, found.rows)) == Counter(map(comparable, evaluate(query, arrivals)))
 
 
-@pytest.mark.parametrize(("static", "shards"), [(True, 4), (False, 1)], ids=["static", "streaming"])
-@pytest.mark.parametrize("case", every_case(), ids=lambda case: f"{case.folder.parent.name}/{case.folder.name}")
-def test_a_case_gives_its_rows(case: Case, shards: int, static: bool) -> None:
+def _ways() -> Iterator[Any]:
+    """Cases are static and streaming in turn; `make thorough` has each in both ways."""
+    for number, case in enumerate(every_case()):
+        name = f"{case.folder.parent.name}/{case.folder.name}"
+        static, streaming = (() if number % 2 == way else pytest.mark.thorough for way in (0, 1))
+        yield pytest.param(case, True, 4, id=f"{name}-static", marks=static)
+        yield pytest.param(case, False, 1, id=f"{name}-streaming", marks=streaming)
+
+
+@pytest.mark.parametrize(("case", "static", "shards"), [*_ways()])
+def test_a_case_gives_its_rows(case: Case, static: bool, shards: int) -> None:
     parsed = [read_query(path) for path in case.queries]
     formats = {name: "trig" if path.suffix == ".trig" else "nquads" for name, path in case.streams.items()}
     rows = {n: [InputText(p.read_bytes(), str(p), 0, formats[n])] for n, p in case.streams.items()}

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.waiting import PATIENCE_S
 from tests.web.serving import Served, served
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
 )
 PACKAGES = Path(__file__).parents[2] / "web" / "node_modules"
-WAIT_MS = 15_000
+WAIT_MS = 1000 * PATIENCE_S
 
 collect_ignore = []
 if not CHROMIUM:

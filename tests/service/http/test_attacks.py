@@ -6,7 +6,6 @@ import json
 import logging
 import resource
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -21,7 +20,7 @@ from spaseq.service.http.tokens import Tokens
 from spaseq.service.settings.configuration import Auth, Configuration, Limits, Web
 from tests.drawn import USUAL
 from tests.service.http.servers import QUERY, STREAM, TURTLE, RunningServer, received, served
-from tests.waiting import waited
+from tests.waiting import PATIENCE_S, waited
 
 TOKENS = {"READ": "r-secret", "PUSH": "p-secret", "ADMIN": "a-secret"}
 GUARDED = Configuration(auth=Auth("READ", "PUSH", "ADMIN"), web=Web(("my.example",), ("https://pages.example",)))
@@ -169,12 +168,10 @@ def test_the_name_of_a_service_that_others_reach_is_its_own() -> None:
 
 @pytest.mark.parametrize("begun", [b"", b"G", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", b"\r\n"])
 def test_headers_come_in_time(hurried: RunningServer, begun: bytes) -> None:
-    start = time.monotonic()
     with hurried.connected() as connection:
         connection.sendall(begun)
         answer = received(connection)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
-    assert time.monotonic() - start < 5
 
 
 def test_headers_that_drip_do_not_stop_the_clock(hurried: RunningServer) -> None:
@@ -212,20 +209,22 @@ def test_headers_have_a_size_and_what_is_no_http_is_said(hurried: RunningServer)
 
 
 def test_a_slow_body_holds_up_nobody_and_is_given_up(hurried: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "PAUSE_S_MAX", 0.4)
     head = (
         b"POST /v1/streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/turtle\r\nContent-Length: 99\r\n\r\n<a>"
     )
-    slow = [hurried.connected() for _ in range(100)]
-    for connection in slow:
-        connection.sendall(head)
-    start = time.monotonic()
-    assert hurried.client.post("/v1/streams/s", content=b"x", headers=TURTLE).status_code == 202
-    assert time.monotonic() - start < 5
-    assert all(received(connection).startswith(b"HTTP/1.1 408") for connection in slow)
-    for connection in slow:
-        connection.close()
-    assert hurried.state.budget.held == 0
+    for pause_s in (PATIENCE_S, 0.4):
+        monkeypatch.setattr(bodies, "PAUSE_S_MAX", pause_s)
+        slow = [hurried.connected() for _ in range(100)]
+        for connection in slow:
+            connection.sendall(head)
+        if pause_s == PATIENCE_S:
+            waited(lambda: hurried.state.budget.held >= 300)
+            assert hurried.client.post("/v1/streams/s", content=b"x", headers=TURTLE).status_code == 202
+        else:
+            assert all(received(connection).startswith(b"HTTP/1.1 408") for connection in slow)
+        for connection in slow:
+            connection.close()
+        waited(lambda: hurried.state.budget.held == 0)
 
 
 def test_bodies_together_have_a_size(hurried: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +239,8 @@ def test_a_body_that_nobody_reads_ends_in_time(hurried: RunningServer) -> None:
     with hurried.connected() as connection:
         connection.sendall(head)
         assert connection.recv(65536).startswith(b"HTTP/1.1 413")
-        end = time.monotonic() + 5
         with pytest.raises(OSError):
-            while time.monotonic() < end:
-                connection.sendall(b"x" * 1000)
-                time.sleep(0.01)
+            waited(lambda: connection.sendall(b"x" * 1000), pause_s=0.01)
 
 
 def test_many_idle_connections_hold_up_nobody_and_are_closed(hurried: RunningServer) -> None:

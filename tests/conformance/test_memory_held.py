@@ -17,7 +17,7 @@ from tests.conformance.test_borders import FORMS, events, query
 from tests.pairs import EVALUATORS
 from tests.restarting import Restarting
 
-ROUNDS = 60
+ROUNDS = 40
 LONG = "100000 SECONDS"
 CLOSED = {
     "taken by the next step": ("A ; B", "A@{} B@{}"),

@@ -31,8 +31,13 @@ def long_literals(written: str) -> Iterator[tuple[str, str]]:
     yield "ntriples", f"{stamp('<urn:x>', 1)}{triple} .\n"
 
 
-@pytest.mark.parametrize("suffix", ["", "@en", "^^<urn:t>"])
-@pytest.mark.parametrize("rdf_format", ["nquads", "trig", "turtle", "ntriples"])
+@pytest.mark.parametrize(
+    ("rdf_format", "suffix"),
+    [
+        *(("nquads", suffix) for suffix in ("", "@en", "^^<urn:t>")),
+        ("trig", "@en"), ("turtle", "^^<urn:t>"), ("ntriples", ""),
+    ],
+)  # fmt: skip
 def test_a_literal_above_16_mib_is_read(rdf_format: str, suffix: str) -> None:
     document = dict(long_literals(f'"{TEXT}"{suffix}'))[rdf_format]
     reports: list[Malformed] = []

@@ -30,8 +30,9 @@ if shutil.which("node") is None or not PACKAGES.is_dir():
     collect_ignore += ["test_sources.py"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not for the session: while it is open this thread has an event loop, in which others cannot start theirs."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield browser

@@ -35,6 +35,7 @@ from tests.kb.servers import (
     truncated,
 )
 from tests.kb.test_endpoint import DB, data, events, query
+from tests.waiting import PATIENCE_S
 
 BODY = f"?s :reads ?v . GRAPH <{DB}> {{ ?s :in ?room }}"
 MISDEEDS: dict[str, Misdeed] = {
@@ -73,13 +74,13 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
-def job_over(stream: Path, url: str, failure: Failure, timeout_s: float = 2.0) -> spaseq.Job:
+def job_over(stream: Path, url: str, failure: Failure, timeout_s: float = PATIENCE_S) -> spaseq.Job:
     """Batches of 40 events, so that something can happen between them."""
     source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=timeout_s)
     return spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
 
 
-def run(stream: Path, url: str, failure: Failure = "wait", timeout_s: float = 2.0) -> tuple[list[str], int]:
+def run(stream: Path, url: str, failure: Failure = "wait", timeout_s: float = PATIENCE_S) -> tuple[list[str], int]:
     """The rows, and how many were joined with nothing."""
     job = job_over(stream, url, failure, timeout_s)
     try:
@@ -99,7 +100,7 @@ def test_waiting_gives_the_rows_of_an_undisturbed_run(endpoint: str, stream: Pat
     undisturbed, _ = run(stream, endpoint)
     every = 12 if kind == "slow" else 3
     with Proxy(endpoint, lambda n: MISDEEDS[kind] if n % every == 1 else None) as proxy:
-        rows, skipped = run(stream, proxy.url, timeout_s=0.5 if kind == "slow" else 2.0)
+        rows, skipped = run(stream, proxy.url, timeout_s=0.5 if kind == "slow" else PATIENCE_S)
     assert len(undisturbed) == 120
     assert (rows, skipped) == (undisturbed, 0)
     assert len(proxy.seen) > 24, "requests were repeated"
@@ -155,7 +156,7 @@ def test_skipping_loses_and_counts_exactly_the_rows_concerned(endpoint: str, str
 
     proxy.misdeeds = misdeed
     with proxy:
-        rows, skipped = run(stream, proxy.url, "skip", timeout_s=0.5 if kind == "slow" else 2.0)
+        rows, skipped = run(stream, proxy.url, "skip", timeout_s=0.5 if kind == "slow" else PATIENCE_S)
     assert 0 < skipped == len(undisturbed) - len(rows)
     assert set(rows) < set(undisturbed)
     assert any("http://x/s100'" in row for row in set(undisturbed) - set(rows))

@@ -13,7 +13,7 @@ from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.sources import files
 from spaseq.service.sources.files import FilesSource
 from tests.service.connectors.ends import Taken, quads, running
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +35,11 @@ def lines(*values: bytes) -> list[bytes]:
     return b"".join(values).splitlines()
 
 
-def test_an_event_is_taken_when_the_next_begins_or_nothing_comes(tmp_path: Path) -> None:
+def test_an_event_is_taken_when_the_next_begins_or_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken, path = Taken(), tmp_path / "a.nq"
+    monkeypatch.setattr(files, "QUIET_S", PATIENCE_S)
 
     async def run() -> None:
         async with running(source(path), taken):
@@ -48,9 +51,11 @@ def test_an_event_is_taken_when_the_next_begins_or_nothing_comes(tmp_path: Path)
             assert taken.text == b""
             append(path, second[20:])
             await until(lambda: taken.text == first)
+            monkeypatch.setattr(files, "QUIET_S", 0.1)
             await until(lambda: taken.text == first + second)
             append(path, third[:-1])
-            await asyncio.sleep(0.3)
+            await until(lambda: taken.lines == lines(first, second, third)[:-1])
+            await asyncio.sleep(0.2)
             assert taken.lines == lines(first, second, third)[:-1]
             append(path, b"\n")
             await until(lambda: taken.lines == lines(first, second, third))

@@ -1,7 +1,7 @@
 """Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
 
-`dev` and `ci` draw the same examples every time. `thorough` draws new ones, four times as many; EXAMPLES=N draws
-N/50 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
+`dev` and `ci` draw the same examples every time. `thorough` draws new ones, five times as many; EXAMPLES=N draws
+N/40 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
 
 Except in `thorough`, LLVM optimises kernels less, which halves the time that compiling them takes. Their code is kept
 apart, so that no other run of this checkout is slow.
@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.costs import SPEEDS, function
-from tests.drawn import USUAL
+from tests.drawn import THOROUGH, USUAL
 from tests.kb.servers import startable
 
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
 
-_EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
+_EXAMPLES = int(os.environ.get("EXAMPLES", THOROUGH))
 _COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 for _name in ("dev", "ci"):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-USUAL = 50
+USUAL = 40
 """Examples of a property in the profiles `dev` and `ci` that names no number itself."""
+THOROUGH = 200
+"""The same in `thorough`, unless EXAMPLES says otherwise."""
 
 
 def drawn(most: int) -> int:
-    """Half of `most` in `dev` and `ci`; in `thorough` as many times more as there of a property without a number."""
-    return max(1, most * settings().max_examples // (2 * USUAL))
+    """A third of `most` in `dev` and `ci`, always the same; twice `most` in `thorough`, each time others."""
+    examples = settings().max_examples
+    return max(1, most // 3 if examples == USUAL else 2 * most * examples // THOROUGH)

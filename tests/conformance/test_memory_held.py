@@ -17,7 +17,7 @@ from tests.conformance.test_borders import FORMS, events, query
 from tests.pairs import EVALUATORS
 from tests.restarting import Restarting
 
-ROUNDS = 40
+ROUNDS = 60
 LONG = "100000 SECONDS"
 CLOSED = {
     "taken by the next step": ("A ; B", "A@{} B@{}"),
@@ -27,17 +27,22 @@ CLOSED = {
 
 
 def sizes(
-    text: str, rounds: str, evaluator: str, form: str = "rows", size: Callable[[Restarting], int] = Restarting.restart
+    text: str,
+    rounds: str,
+    evaluator: str,
+    form: str = "rows",
+    size: Callable[[Restarting], int] = Restarting.restart,
+    third: int = ROUNDS,
 ) -> list[int]:
     """The size of the state after each third of a stream of rounds; `|` stands between events that come apart."""
     tried, found = EVALUATORS[evaluator], []
     with patch.object(protocol, "FEW_EVENTS_MAX", FORMS[form]):
         running = Restarting(parse(text, "q"), 0, tried.option, tried.compiled)
-        for number in range(3 * ROUNDS):
+        for number in range(3 * third):
             steps = rounds.count("@")
             for piece in rounds.format(*(steps * number + n for n in range(steps))).split("|"):
                 running.push(events(piece))
-            if number % ROUNDS == ROUNDS - 1:
+            if number % third == third - 1:
                 found.append(size(running))
     return found
 

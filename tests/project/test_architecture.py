@@ -34,6 +34,15 @@ def text_files() -> Iterator[Path]:
             yield path
 
 
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All below a node, but not what stands in expressions: a fifth of the time of `ast.walk`."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, name, ()):
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from statements(child)
+
+
 def public_definitions(tree: ast.Module) -> Iterator[tuple[str, Function | ast.ClassDef]]:
     """Functions, classes and their methods whose names have no underscore before them, by their qualified names."""
     for node in tree.body:
@@ -72,7 +81,7 @@ def test_no_function_is_longer_than_it_may_be() -> None:
     lengths = {
         f"{path}:{node.lineno} {node.name}": 1 + (node.end_lineno or node.lineno) - node.lineno
         for path, tree in trees(*PACKAGES, *OTHER_FOLDERS)
-        for node in ast.walk(tree)
+        for node in statements(tree)
         if isinstance(node, Function)
     }
     assert {function: lines for function, lines in lengths.items() if lines > FUNCTION_LINES_MAX} == {}

@@ -332,7 +332,7 @@ def source(spark: Any) -> Any:
 
 
 def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.nq").write_bytes(nquads(range(140)))
+    (tmp_path / "a.nq").write_bytes(nquads(range(400)))
     (tmp_path / "b.nq.gz").write_bytes(gzip.compress(nquads(range(400, 500))))
     frame = source.read.format("spaseq").option("maxPartitionBytes", 10_000).option("text", "true")
     rows = frame.load(str(tmp_path)).collect()
@@ -342,7 +342,7 @@ def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> 
 
 
 def test_text_left_in_its_file_gives_the_same_matches(source: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.nq").write_bytes(nquads(range(400)))
+    (tmp_path / "a.nq").write_bytes(nquads(range(140)))
     (tmp_path / "b.trig").write_bytes(trig(range(140, 200)))
     (tmp_path / "c.nq").write_bytes(b"#!spaseq end\n")
     query = parse(

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ SPEEDS = ROOT / "tests" / "speeds.txt"
 FAST_S = 100.0
 """Processor time of the tests that are chosen: two minutes on two processors have as much again for collecting, and for
 fixtures and kernels that these tests would share with others."""
-SLOW_S = 3.0
-"""Processor time of a test that is slow."""
+SLOW_S = 5.0
+"""Processor time, with coverage, of a test function that is slow."""
+START_S = 0.05
+"""What it costs to begin a test at all."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 Cost = dict[str, Any]
 
@@ -145,15 +148,20 @@ def lines_of_functions(data: Path) -> dict[str, set[tuple[str, int]]]:
 
 
 def fast(seconds: dict[str, float], lines: dict[str, set[tuple[str, int]]]) -> list[str]:
-    """Functions by the lines that they add for their seconds, until `FAST_S` are spent."""
+    """Functions by the lines that they add for their seconds, until `FAST_S` are spent.
+
+    What a function adds becomes only less as others are chosen: the first whose worth has not changed is the best.
+    """
     chosen, covered, spent = list[str](), set[tuple[str, int]](), 0.0
-    rest = {name: own for name, own in lines.items() if name in seconds}
-    while rest:
-        name = max(rest, key=lambda name: len(rest[name] - covered) / (seconds[name] + 0.05))
-        added = rest.pop(name) - covered
-        if not added:
-            break
-        if spent + seconds[name] <= FAST_S:
+    worth = [(-len(own) / (seconds[name] + START_S), name) for name, own in lines.items() if name in seconds]
+    heapify(worth)
+    while worth:
+        known, name = heappop(worth)
+        added = lines[name] - covered
+        now = -len(added) / (seconds[name] + START_S)
+        if added and now > known:
+            heappush(worth, (now, name))
+        elif added and spent + seconds[name] <= FAST_S:
             chosen.append(name)
             covered |= added
             spent += seconds[name]
@@ -165,7 +173,7 @@ def main() -> None:
     found = costs()
     tests = [cost for cost in found if cost["what"] == "test"]
     table("all", by(found, lambda cost: cost["what"]), 9)
-    table("folder", by(tests, lambda cost: cost["name"].rpartition("/")[0].partition("::")[0]), 99)
+    table("folder", by(tests, lambda cost: cost["name"].partition("::")[0].rpartition("/")[0]), 99)
     table(
         "fixture", by([c for c in found if c["what"] == "fixture"], lambda cost: f"{cost['name']} ({cost['kind']})"), 30
     )

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def every_case() -> list[Case]:
 # --- reading RDF for the reference ----------------------------------------------------------------
 
 
+@cache
 def read_stream(path: Path) -> Arrivals:
     """The events of a TriG or N-Quads file in order of appearance."""
     times: dict[str, int] = {}
@@ -100,7 +102,7 @@ def read_stream(path: Path) -> Arrivals:
             graph.add((term(quad.subject, name), term(quad.predicate, name), term(quad.object, name)))
         if quad.predicate.value == TIME_PREDICATE and quad.subject.value == name:
             times[name] = from_iso(quad.object.value)
-    return [(times[name], name, frozenset(triples)) for name, triples in graphs.items()]
+    return tuple((times[name], name, frozenset(triples)) for name, triples in graphs.items())
 
 
 def read_kb(path: Path) -> Triples:
@@ -122,8 +124,7 @@ def _term(node: Any) -> Term:
 
 def agrees(case: Case, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the rows are those of the case: in order for the project's own cases, else as multisets."""
-    known = set(graph_names(case))
-    found, expected = _texts(rows, known), _texts(case.expected, known)
+    found, expected = _texts(rows, set(graph_names(case))), _expected_texts(case)
     return found == expected if case.folder.parent == OWN else Counter(found) == Counter(expected)
 
 
@@ -155,6 +156,11 @@ def term_json(term: Term) -> dict[str, str]:
 def multiset(rows: Iterable[Mapping[str, Any]], inputs: Iterable[str]) -> Counter[str]:
     """Rows as a multiset of texts that are equal iff the rows are to be taken as equal."""
     return Counter(_texts(rows, set(inputs)))
+
+
+@cache
+def _expected_texts(case: Case) -> list[str]:
+    return _texts(case.expected, set(graph_names(case)))
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], known: set[str]) -> list[str]:

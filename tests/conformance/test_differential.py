@@ -30,7 +30,7 @@ from tests.strategies.query import queries
 from tests.strategies.stream import EX, batches, cuts, interleaved, late, streams, to_trig
 
 SECOND = 1_000_000_000
-PAIRS = drawn(1400)
+PAIRS = drawn(1200)
 
 
 def _query(text: str) -> Query:

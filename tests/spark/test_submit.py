@@ -298,20 +298,32 @@ def here(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path
         spark.streams.removeListener(listener)
 
 
-def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(here: Callable[[Path], None], folder: Path) -> None:
-    job = folder / "job.py"
-    options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--dead-letter={folder / 'late'}"]
-    options += ["--shards=2", "--master=local[2]", f"--job={job}"]
-    (folder / "in" / "a.nq").write_text(stream(3), encoding="utf-8")
-    done = spaseq("submit", folder / "pairs.rq", *options, "--run")
+def _submitted(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    places = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--dead-letter={folder / 'late'}"]
+    more = ["--shards=2", "--master=local[2]", f"--job={folder / 'job.py'}", *options]
+    done = spaseq("submit", folder / "pairs.rq", *places, *more)
     assert done.returncode == 0, done.stderr
-    assert ast.get_docstring(ast.parse(job.read_text(encoding="utf-8")))
+    return done
+
+
+@pytest.mark.thorough
+def test_submit_runs_the_job_with_spark_submit(java: None, folder: Path) -> None:
+    (folder / "in" / "a.nq").write_text(stream(3), encoding="utf-8")
+    done = _submitted(folder, "--run")
     assert _written(folder) == ""
     said = "no row of 'pairs': no event that was read has the property <urn:b>, which B asks for; seen: <urn:a>"
     assert said in done.stdout.splitlines(), "spark-submit joins both outputs of a driver"
+
+
+def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(here: Callable[[Path], None], folder: Path) -> None:
+    job = folder / "job.py"
+    (folder / "in" / "a.nq").write_text(stream(3), encoding="utf-8")
+    _submitted(folder)
+    assert ast.get_docstring(ast.parse(job.read_text(encoding="utf-8")))
+    here(job)
+    assert _written(folder) == ""
     (folder / "in" / "b.nq").write_text(stream(87, 3), encoding="utf-8")
-    done = spaseq("submit", folder / "pairs.rq", *options, "--end-of-stream")
-    assert done.returncode == 0, done.stderr
+    _submitted(folder, "--end-of-stream")
     here(job)
     embedded = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", "--format=ndjson")
     assert rows(_written(folder)) == rows(embedded.stdout)

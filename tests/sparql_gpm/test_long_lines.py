@@ -34,7 +34,7 @@ def long_literals(written: str) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("rdf_format", "suffix"),
     [
-        ("nquads", ""), ("nquads", "^^<urn:t>"), ("trig", "@en"), ("turtle", "^^<urn:t>"), ("ntriples", ""),
+        ("nquads", "^^<urn:t>"), ("trig", "@en"), ("turtle", "^^<urn:t>"), ("ntriples", ""),
     ],
 )  # fmt: skip
 def test_a_literal_above_16_mib_is_read(rdf_format: str, suffix: str) -> None:

@@ -68,7 +68,7 @@ thorough-spark:
 thorough-kills:
 	$(BIN)/python -m tests.spark.kills --seed $(SEED)
 thorough-loaded:
-	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis'"
+	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis and not thorough'"
 
 crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer
 	$(BIN)/python -m tests.service.crashes --kills $(KILLS) --seed $(SEED)

@@ -36,28 +36,22 @@ Cost = dict[str, Any]
 # --- measuring, in the workers of pytest
 
 
+@pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     return (yield from _measured("collection", "", session.name))
 
 
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _measured("test", item.nodeid, _kind(item)))
-
-
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _measured("test", item.nodeid, _kind(item)))
-
-
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _measured("test", item.nodeid, _kind(item)))
-
-
+@pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
     return (yield from _measured("fixture", f"{fixturedef.baseid}::{fixturedef.argname}", fixturedef.scope))
 
 
-for _hook in [value for name, value in list(globals().items()) if name.startswith("pytest_")]:
-    pytest.hookimpl(wrapper=True)(_hook)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _measured("test", item.nodeid, _kind(item)))
+
+
+pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
 
 
 def _kind(item: pytest.Item) -> str:

@@ -51,11 +51,6 @@ def test_a_shell_asks_the_program_itself() -> None:
     asked = {"_SPASEQ_COMPLETE": "bash_complete", "COMP_WORDS": "spaseq val", "COMP_CWORD": "1"}
     program = "import sys; sys.argv = ['spaseq']; from spaseq.cli import main; main(prog_name='spaseq')"
     found = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=asked,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", program], cwd=ROOT, env=asked, capture_output=True, text=True, check=False
     )
     assert (found.stdout, found.stderr) == ("plain,validate\n", "")

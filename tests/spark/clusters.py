@@ -23,7 +23,6 @@ LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 """Two workers of one core and 1024 MB each, in the driver's JVM; each executor is a process."""
 QUICK = "-XX:TieredStopAtLevel=1"
 """For a JVM whose short life does not pay for more compiling."""
-_START_S_MAX = 120
 _URL = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = "Successfully registered with master"
 

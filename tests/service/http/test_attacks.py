@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import resource
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import settings
@@ -208,23 +210,33 @@ def test_headers_have_a_size_and_what_is_no_http_is_said(hurried: RunningServer)
     assert hurried.client.get("/healthz").status_code == 200
 
 
-def test_a_slow_body_holds_up_nobody_and_is_given_up(hurried: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def slow_bodies(server: RunningServer) -> Iterator[list[socket.socket]]:
+    """A hundred connections with a body that does not go on."""
     head = (
         b"POST /v1/streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/turtle\r\nContent-Length: 99\r\n\r\n<a>"
     )
-    for pause_s in (PATIENCE_S, 0.4):
-        monkeypatch.setattr(bodies, "PAUSE_S_MAX", pause_s)
-        slow = [hurried.connected() for _ in range(100)]
-        for connection in slow:
-            connection.sendall(head)
-        if pause_s == PATIENCE_S:
-            waited(lambda: hurried.state.budget.held >= 300)
-            assert hurried.client.post("/v1/streams/s", content=b"x", headers=TURTLE).status_code == 202
-        else:
-            assert all(received(connection).startswith(b"HTTP/1.1 408") for connection in slow)
-        for connection in slow:
-            connection.close()
-        waited(lambda: hurried.state.budget.held == 0)
+    slow = [server.connected() for _ in range(100)]
+    for connection in slow:
+        connection.sendall(head)
+    yield slow
+    for connection in slow:
+        connection.close()
+
+
+def test_slow_bodies_hold_up_nobody(hurried: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "PAUSE_S_MAX", PATIENCE_S)
+    with slow_bodies(hurried) as slow:
+        waited(lambda: hurried.state.budget.held == len(slow) * len(b"<a>"))
+        assert hurried.client.post("/v1/streams/s", content=b"x", headers=TURTLE).status_code == 202
+    waited(lambda: hurried.state.budget.held == 0)
+
+
+def test_slow_bodies_are_given_up(hurried: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "PAUSE_S_MAX", 0.4)
+    with slow_bodies(hurried) as slow:
+        assert all(received(connection).startswith(b"HTTP/1.1 408") for connection in slow)
+    assert hurried.state.budget.held == 0
 
 
 def test_bodies_together_have_a_size(hurried: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:

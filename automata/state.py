@@ -6,7 +6,7 @@ new ids when the state comes back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,43 @@ class Values:
 
 State = None | bool | int | float | str | bytes | NDArray[Any] | Values | Sequence["State"] | Mapping[str, "State"]
 """Lists and mappings of plain values, arrays and `Values`; never an object with code."""
+
+
+class Unreadable(Exception):
+    """A state that cannot be read, and why; whoever knows whose it is tells the user."""
+
+
+class Layout:
+    """A part of a state as it is written: its name, its fields, and what older versions of it become.
+
+    older   the first makes version 2 of version 1, and so on
+
+    Version 1 is what release 0.1.0 wrote, and has no number in the state.
+    """
+
+    def __init__(self, name: str, fields: str, *older: Callable[[Any], dict[str, Any]]) -> None:
+        self.name, self.fields = name, frozenset(fields.split())
+        self.version, self._older = 1 + len(older), older
+
+    def written(self, **fields: Any) -> dict[str, Any]:
+        """A part of this version."""
+        assert fields.keys() == self.fields, (self.name, self.fields ^ fields.keys())
+        return fields if self.version == 1 else {**fields, _VERSION: self.version}
+
+    def read(self, part: Any) -> Mapping[str, Any]:
+        """The fields of a part of this or an older version; raises Unreadable."""
+        version = part.get(_VERSION, 1) if isinstance(part, Mapping) else 1
+        if version > self.version:
+            raise Unreadable(f"'{self.name}' is of version {version}, and this SPAseq reads up to {self.version}")
+        for newer in self._older[version - 1 :]:
+            part = newer(part)
+        if not isinstance(part, Mapping) or not self.fields <= part.keys():
+            raise Unreadable(f"'{self.name}' has other fields than those of version {version}")
+        return part
+
+
+_VERSION = "version"
+"""The field of a part that has the number of its version."""
 
 
 def pairs(numbers: Mapping[int, int]) -> Ids:

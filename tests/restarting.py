@@ -13,8 +13,8 @@ from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
-from spaseq.runtime.state.snapshot import dumps, loads
 from tests.driving import as_batch
+from tests.states.networks import put_back, size_of, taken
 from tests.strategies.stream import Arrived
 
 
@@ -50,12 +50,12 @@ class Restarting:
         self.network.add(setup.operator(self.built), self.rows.extend)
 
     def restart(self) -> int:
-        """The size of the blob."""
-        blob = dumps(self.network.snapshot(), self.dictionary)
+        """The size of the state."""
+        state = taken(self.network)
         self.restarts += 1
         self._build()
-        self.network.restore(loads(blob, self.dictionary))
-        return len(blob)
+        put_back(self.network, state)
+        return size_of(state)
 
     def push(self, piece: Sequence[Arrived]) -> None:
         iris = {stream.name: stream.iri for stream in self.query.streams}

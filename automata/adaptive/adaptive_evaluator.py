@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from automata import protocol
+from automata import layouts, protocol
 from automata.adaptive.edge_counts import EdgeCounts
 from automata.adaptive.policy import Policy, Startable, Switch
 from automata.adaptive.row_switch import RowSwitch
@@ -73,7 +73,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
     switches    the latest exchanges
     """
 
-    state_kind = "adaptive"
+    state_kind = layouts.ADAPTIVE.name
 
     def __init__(
         self,
@@ -251,19 +251,20 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
     def snapshot(self) -> dict[str, Any]:
         self._observe_alone()
         shadow = self._shadow
-        return {
-            "running": [self._name, self._evaluator.snapshot()],
-            "beside": shadow
+        return layouts.ADAPTIVE.written(
+            running=[self._name, self._evaluator.snapshot()],
+            beside=shadow
             and [shadow.name, shadow.reason, shadow.since_time, shadow.since_position, shadow.evaluator.snapshot()],
-            "position": self._position,
-            "time": self._time,
-            "retired": self._retired_operations,
-            "taken": self._edge_counts.before,
-            "switches": [astuple(switch) for switch in self.switches],
-            "policy": self._policy.snapshot(),
-        }
+            position=self._position,
+            time=self._time,
+            retired=self._retired_operations,
+            taken=self._edge_counts.before,
+            switches=[astuple(switch) for switch in self.switches],
+            policy=self._policy.snapshot(),
+        )
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.ADAPTIVE.read(state)
         name, running = state["running"]
         self._run(name, self._restored(name, running))
         if state["beside"] is not None:

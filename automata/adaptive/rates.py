@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import compatible
+from automata import layouts
 from automata.plan.program import MATCH, Condition, ConditionEvaluator, Program, Reference
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.state import Values
@@ -114,10 +115,11 @@ class Meter:
         counts = [[symbol, self._counts[symbol], self._sampled[symbol]] for symbol in self._symbols]
         rates = self.rates and [list(self.rates.counts.items()), list(self.rates.selectivities.items())]
         period = [self._events, self._since, self._unmoved]
-        return {"samples": samples, "counts": counts, "period": period, "rates": rates}
+        return layouts.RATES.written(samples=samples, counts=counts, period=period, rates=rates)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a snapshot."""
+        state = layouts.RATES.read(state)
         for symbol, latest in state["samples"]:
             self._samples[symbol] = deque({variable: column.ids for variable, column in sample} for sample in latest)
         for symbol, count, sampled in state["counts"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from automata import layouts
 from automata.cea.applicability import why_not_cea
 from automata.cea.core import CeaCore, ComplexEvents
 from automata.cea.matches import MatchReader
@@ -27,7 +28,7 @@ class CeaEvaluator(Restorable, InPieces):
     among the best of each start.
     """
 
-    state_kind = "cea"
+    state_kind = layouts.CEA.name
     needs_whole_slots = False
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
@@ -107,9 +108,10 @@ class CeaEvaluator(Restorable, InPieces):
         return watermark
 
     def snapshot(self) -> dict[str, Any]:
-        return {"core": core_state(self._core), "after": after_state(self._after)}
+        return layouts.CEA.written(core=core_state(self._core), after=after_state(self._after))
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.CEA.read(state)
         restore_core(self._core, state["core"])
         restore_after(self._after, state["after"])
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from automata import layouts
 from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL
 from automata.cea.core import CeaCore
 from automata.state import Values, columns_of, rows_of
@@ -25,17 +26,18 @@ def core_state(core: CeaCore) -> dict[str, Any]:
     width = len(parts[0][0]) if parts else 0
     solutions = core.solutions.rows
     values = core.layout.spread(_symbols(core.entries.rows), solutions)
-    return {
-        "position": core.position,
-        "entries": [core.entries.first, *columns_of(core.entries.rows)],
-        "solutions": [core.solutions.first, Values(values), solutions[:, -1]],
-        "keys": Values(np.array([key for key, _, _ in parts], dtype=np.int64).reshape(len(parts), width)),
-        "parts": np.array([part[1:] for part in parts], dtype=np.int64).reshape(-1, 2),
-    }
+    return layouts.CEA_CORE.written(
+        position=core.position,
+        entries=[core.entries.first, *columns_of(core.entries.rows)],
+        solutions=[core.solutions.first, Values(values), solutions[:, -1]],
+        keys=Values(np.array([key for key, _, _ in parts], dtype=np.int64).reshape(len(parts), width)),
+        parts=np.array([part[1:] for part in parts], dtype=np.int64).reshape(-1, 2),
+    )
 
 
 def restore_core(core: CeaCore, state: Mapping[str, Any]) -> None:
     """Restores them, and runs the automaton over them."""
+    state = layouts.CEA_CORE.read(state)
     core.position = state["position"]
     first, *columns = state["entries"]
     entries = rows_of(columns, len(columns[0]))

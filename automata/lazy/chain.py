@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from automata import layouts
 from automata.lazy.horizon import Horizon
 from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import Rows, Waiting
@@ -101,10 +102,11 @@ class LazyChain:
             for bound, w in self.states.items()
         ]
         held = None if self.held is None else [self.held[0], pairs(self.held[1])]
-        return {"waiting": waiting, "plan": self._plan.snapshot(), "operations": self.operations, "held": held}
+        return layouts.CHAIN.written(waiting=waiting, plan=self._plan.snapshot(), operations=self.operations, held=held)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a snapshot."""
+        state = layouts.CHAIN.read(state)
         self._plan.restore(state["plan"])
         self.operations = state["operations"]
         if state["held"] is not None:

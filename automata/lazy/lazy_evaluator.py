@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from automata import layouts
 from automata.chains.store import AcceptedRuns
 from automata.lazy.buffers import Buffers
 from automata.lazy.chain import LazyChain
@@ -37,7 +38,7 @@ class LazyEvaluator(StagedEvaluator):
     Raises `automata.lazy.path.NotLazy` for a program that it does not cover.
     """
 
-    state_kind = "lazy"
+    state_kind = layouts.CHAINS.name
 
     def __init__(
         self,
@@ -105,9 +106,10 @@ class LazyEvaluator(StagedEvaluator):
 
     def snapshot(self) -> dict[str, Any]:
         chains = [chain.snapshot() for chain, _ in self._paths]
-        return {**super().snapshot(), **self._buffers.snapshot(), "chains": chains}
+        return layouts.CHAINS.written(**super().snapshot(), **self._buffers.snapshot(), chains=chains)
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.CHAINS.read(state)
         super().restore(state)
         self._buffers.restore(state)
         for (chain, _), own in zip(self._paths, state["chains"], strict=True):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from automata import layouts
 from automata.plan.program import Selector, Skip
 from automata.state import pairs
 from automata.values import NONE, Match
@@ -185,15 +186,16 @@ class AfterMatch:
 def after_state(after: AfterMatch) -> dict[str, Any]:
     """The state of AFTER MATCH: what reported matches forbid."""
     triggers = [[partition, *pair] for partition, pair in after.triggers.items()]
-    return {
-        "firsts": [[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],
-        "lasts": pairs(after.lasts),
-        "triggers": np.array(triggers, dtype=np.int64).reshape(-1, 3),
-    }
+    return layouts.AFTER_MATCH.written(
+        firsts=[[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],
+        lasts=pairs(after.lasts),
+        triggers=np.array(triggers, dtype=np.int64).reshape(-1, 3),
+    )
 
 
 def restore_after(after: AfterMatch, state: Mapping[str, Any]) -> None:
     """Put it back."""
+    state = layouts.AFTER_MATCH.read(state)
     after.firsts = {partition: set(firsts.tolist()) for partition, firsts in state["firsts"]}
     after.lasts = dict(state["lasts"].tolist())
     after.triggers = {partition: (before, latest) for partition, before, latest in state["triggers"].tolist()}

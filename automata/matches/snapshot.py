@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from automata import layouts
 from automata.chains.store import ChainStore
 from automata.matches.negation import NegationIndex
 from automata.matches.pending import PendingMatches
@@ -25,10 +26,10 @@ def stage_state(
     """Runs, remembered solutions of negated steps, places of events, and matches not reported yet."""
     return {
         "core": _core_state(core),
-        "negations": {
-            "tables": [_table_state(table) for table in negations.kept()],
-            "substreams": [[number, s.before, s.known()] for number, s in negations.substreams.of.items()],
-        },
+        "negations": layouts.NEGATIONS.written(
+            tables=[_table_state(table) for table in negations.kept()],
+            substreams=[[number, s.before, s.known()] for number, s in negations.substreams.of.items()],
+        ),
         "intake": symbol_tables.snapshot(),
         "reporter": _reporter_state(reporter),
     }
@@ -43,7 +44,7 @@ def restore_stage(
 ) -> None:
     """Put them back."""
     _restore_core(core, state["core"])
-    known = state["negations"]
+    known = layouts.NEGATIONS.read(state["negations"])
     negations.add({table.parts[0].symbol: table for table in map(_restored_table, known["tables"])})
     for partition, before, columns in known["substreams"]:
         negations.substreams.of[partition] = Substream(columns, before)
@@ -54,16 +55,17 @@ def restore_stage(
 def _core_state(core: ChainStore) -> dict[str, Any]:
     runs, registers = core.runs, core.layout.registers
     table = runs.table[: runs.size]
-    return {
-        "rows": columns_of(np.delete(table, registers, axis=1)),
-        "registers": Values(np.ascontiguousarray(table[:, registers])),
-        "made": runs.made,
-        "active": [active.rows for active in core.active],
-        "finished": [list(all_join.finished) for all_join in core.all_joins],
-    }
+    return layouts.RUN_TABLE.written(
+        rows=columns_of(np.delete(table, registers, axis=1)),
+        registers=Values(np.ascontiguousarray(table[:, registers])),
+        made=runs.made,
+        active=[active.rows for active in core.active],
+        finished=[list(all_join.finished) for all_join in core.all_joins],
+    )
 
 
 def _restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
+    state = layouts.RUN_TABLE.read(state)
     runs, layout = core.runs, core.layout
     registers = state["registers"].ids
     table = np.empty((len(registers), layout.width), dtype=np.int64)
@@ -93,16 +95,17 @@ def _restored_table(state: Mapping[str, Any]) -> StepTable:
 
 def _reporter_state(reporter: Reporter) -> dict[str, Any]:
     pending = reporter.pending
-    return {
-        "pending": [pending.rows, pending.accepts, pending.deadlines, pending.limits],
-        "held": _candidates_state(reporter.held),
-        "ready": _candidates_state(reporter.ready),
-        "seen": [[_matrix(entries), last] for entries, last in reporter.seen.items()],
-        "after": after_state(reporter.after),
-    }
+    return layouts.REPORTER.written(
+        pending=[pending.rows, pending.accepts, pending.deadlines, pending.limits],
+        held=_candidates_state(reporter.held),
+        ready=_candidates_state(reporter.ready),
+        seen=[[_matrix(entries), last] for entries, last in reporter.seen.items()],
+        after=after_state(reporter.after),
+    )
 
 
 def _restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
+    state = layouts.REPORTER.read(state)
     reporter.pending = PendingMatches(*state["pending"])
     reporter.held, reporter.ready = _candidates(state["held"]), _candidates(state["ready"])
     reporter.seen = {tuple(map(tuple, entries.tolist())): last for entries, last in state["seen"]}

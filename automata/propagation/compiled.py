@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from automata import layouts
 from automata.plan.plan import Plan
 from automata.propagation.cells import Cell, Cells
 from automata.propagation.columns import Unsuited
@@ -124,7 +125,7 @@ class CompiledPropagation(Propagating):
         if self._sliding is not None and events is not None:
             with suppress(Unsuited):
                 self._sliding.hold(events)
-                self.exact.position = state["position"]
+                self.exact.position = layouts.PROPAGATION.read(state)["position"]
                 return
         self.exact.restore(state)
 

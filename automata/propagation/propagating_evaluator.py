@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from automata import layouts
 from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.propagation.applicability import why_not_propagated
@@ -87,7 +88,7 @@ class PropagatingEvaluator(Propagating):
     position    of the next event
     """
 
-    state_kind = "propagation"
+    state_kind = layouts.PROPAGATION.name
     needs_whole_slots = False
 
     def __init__(self, plan: Plan, groups: Sequence[int], measured: Sequence[Measured], values: Values) -> None:
@@ -202,16 +203,18 @@ class PropagatingEvaluator(Propagating):
         numbers: dict[int, int] = {}
         stored = stored_by(lambda identifier: numbers.setdefault(identifier, len(numbers)))
         ids = np.array(list(numbers), dtype=np.int64)
-        return {"position": self.position, "ids": StoredValues(ids), "windows": stored}
+        return layouts.PROPAGATION.written(position=self.position, ids=StoredValues(ids), windows=stored)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a state; nothing has been consumed before."""
+        state = layouts.PROPAGATION.read(state)
         ids = state["ids"].ids.tolist()
         self.position = state["position"]
         self._windows.restore(state["windows"], ids.__getitem__)
 
     def events_of(self, state: Mapping[str, Any]) -> list[HeldEvent] | None:
         """The events of sliding windows in a state; None: it has more than events."""
+        state = layouts.PROPAGATION.read(state)
         starts, _, events = state["windows"]
         return None if starts else restored_events(events, state["ids"].ids.tolist().__getitem__)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import numbers_within
+from automata import layouts
 from automata.matches.selection import after_state, restore_after
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
@@ -41,7 +42,7 @@ _NO_SOLUTIONS = SymbolSolutions(np.zeros(0, dtype=np.int64), {})
 class RegisterEvaluator(Restorable, EdgeCounter):
     """Runs of one program for which `why_not` is None; every condition has a guard."""
 
-    state_kind = "registers"
+    state_kind = layouts.REGISTERS.name
 
     def __init__(self, plan: Plan, condition_evaluator: GuardConditionEvaluator) -> None:
         assert why_not(plan) is None, why_not(plan)
@@ -151,9 +152,12 @@ class RegisterEvaluator(Restorable, EdgeCounter):
     def snapshot(self) -> dict[str, Any]:
         after = after_state(self._reporter.after)
         taken = self._scratch.now[TAKEN:].tolist()
-        return {"machine": machine_state(self._machine), "after": after, "position": self._position, "taken": taken}
+        return layouts.REGISTERS.written(
+            machine=machine_state(self._machine), after=after, position=self._position, taken=taken
+        )
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.REGISTERS.read(state)
         self._machine = restored_machine(self._machine, self._scratch.merged, state["machine"])
         restore_after(self._reporter.after, state["after"])
         self._position = state["position"]

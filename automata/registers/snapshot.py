@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from automata import layouts
 from automata.registers import pool as run
 from automata.registers.machine import Machine
 from automata.registers.partitions import NUMBER, USED, Partitions, grow_partitions, key_column, new_partitions
@@ -24,16 +25,17 @@ def machine_state(machine: Machine) -> dict[str, Any]:
     """The runs and the partitions; between two slices there is no other state."""
     partitions, first = machine.partitions, key_column(machine.shape)
     known = partitions.rows[: partitions.ends[USED]]
-    return {
-        "runs": _pool_state(machine.pool, machine.columns, machine.shape),
-        "places": columns_of(known[:, :first]),
-        "keys": Values(np.where(known[:, NUMBER, np.newaxis] == NONE, 0, known[:, first:])),
-        "ends": partitions.ends,
-    }
+    return layouts.MACHINE.written(
+        runs=_pool_state(machine.pool, machine.columns, machine.shape),
+        places=columns_of(known[:, :first]),
+        keys=Values(np.where(known[:, NUMBER, np.newaxis] == NONE, 0, known[:, first:])),
+        ends=partitions.ends,
+    )
 
 
 def restored_machine(machine: Machine, room: Ids, state: Mapping[str, Any]) -> Machine:
     """A new machine with the runs and partitions of a state; `room` is for the registers of one run."""
+    state = layouts.MACHINE.read(state)
     partitions = _restored_partitions(machine.shape, state)
     return machine._replace(pool=_restored_pool(machine, room, state["runs"]), partitions=partitions)
 
@@ -52,14 +54,15 @@ def _pool_state(pool: Pool, columns: Columns, shape: Shape) -> dict[str, Any]:
     ends = pool.ends.copy()
     for end in (run.OLDEST, run.YOUNGEST):
         ends[end] = numbers[ends[end]] if ends[end] >= 0 else NONE
-    return {
-        "rows": columns_of(kept[:, : columns.registers]),
-        "registers": Values(kept[:, columns.registers :].copy()),
-        "ends": ends,
-    }
+    return layouts.POOL.written(
+        rows=columns_of(kept[:, : columns.registers]),
+        registers=Values(kept[:, columns.registers :].copy()),
+        ends=ends,
+    )
 
 
 def _restored_pool(machine: Machine, room: Ids, state: Mapping[str, Any]) -> Pool:
+    state = layouts.POOL.read(state)
     registers = state["registers"].ids
     count = len(registers)
     rows = np.concatenate((rows_of(state["rows"], count), registers), axis=1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import numbers_within
+from automata import layouts
 from automata.plan.plan import Plan
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.shared_work import SharedWork
@@ -53,16 +54,17 @@ class SymbolTables:
         """The places of the streams, the key and the number of each partition, and how many there have been."""
         carries = [[partition, carry.rank, carry.slot] for partition, carry in self.timeline.carries.items()]
         shape = len(self._partitions), len(self._program.partition)
-        return {
-            "position": self.timeline.position,
-            "carries": np.array(carries, dtype=np.int64).reshape(-1, 3),
-            "keys": Values(self.partition_ids().reshape(shape)),
-            "numbers": np.array(list(self._partitions.values()), dtype=np.int64),
-            "seen": self._partitions_seen,
-        }
+        return layouts.SYMBOL_TABLES.written(
+            position=self.timeline.position,
+            carries=np.array(carries, dtype=np.int64).reshape(-1, 3),
+            keys=Values(self.partition_ids().reshape(shape)),
+            numbers=np.array(list(self._partitions.values()), dtype=np.int64),
+            seen=self._partitions_seen,
+        )
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
+        state = layouts.SYMBOL_TABLES.read(state)
         self.timeline.position = state["position"]
         self.timeline.carries = {partition: Carry(rank, slot) for partition, rank, slot in state["carries"].tolist()}
         keys, numbers = state["keys"].ids.tolist(), state["numbers"].tolist()

@@ -28,7 +28,7 @@ from spaseq.engine.history import History
 from spaseq.engine.live_queries import LiveQueries
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.registration import OnMatch, Registration
-from spaseq.engine.saved_engine import SavedEngine, functions_of, opened, options_of, plain_rows, rows_of
+from spaseq.engine.saved_engine import WAY_BACK, SavedEngine, functions_of, opened, options_of, plain_rows, rows_of
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.engine.stream_formats import contexts_of
 from spaseq.errors import InputError, RunError
@@ -171,18 +171,20 @@ class Engine:
     def snapshot(self) -> bytes:
         """The state of the engine between two pushes: its queries, what they wait for, rows without their function yet.
 
-        It carries terms and no code, so `restore` reads it in any process, on any machine, with this version.
+        It carries terms and no code, so `restore` reads it in any process, on any machine, with this release or the
+        next.
         """
         with self._alone:
             self._check_open()
             return self._saved().snapshot(self._options, self._dictionary)
 
     def _saved(self) -> SavedEngine:
-        queries, network = self._queries, self._network.snapshot()
+        queries = self._queries
+        inputs, states = self._network.snapshot()
         number = {registration: number for number, registration in enumerate(queries.all)}
         by_reader = {registration.reader: number[registration] for registration in number}
         return SavedEngine(
-            [each.saved() for each in number],
+            [each.saved(states[each.reader]) for each in number],
             [by_reader[reader] for reader in self._network.readers],
             plain_rows((number[each], row) for each, row in queries.found if each in number),
             self.statistics.events,
@@ -191,7 +193,7 @@ class Engine:
             self._graphs.graphs,
             next_scope(),
             self._streams.snapshot(),
-            network,
+            inputs,
             None if self._history is None else self._history.snapshot(),
         )
 
@@ -209,13 +211,15 @@ class Engine:
         on_match    is called with the rows of all queries; or of each by its name
         options     in place of those of the snapshot; its evaluators stay
 
-        Raises InputError for a snapshot that is damaged or of another version, and for knowledge bases other than those
-        that its queries were planned with.
+        A query whose own state is damaged, or cannot be read by this SPAseq, is stopped (`Registration.error`), the
+        next push says so, and the others go on.
+        Raises InputError for a snapshot that is damaged as a whole or of another version, and for knowledge bases other
+        than those that its queries were planned with.
         """
-        kept, blob = opened(snapshot)
-        engine = cls(kb, **options_of(kept, options))
+        saved = opened(snapshot)
+        engine = cls(kb, **options_of(saved.options, options))
         try:
-            engine._continue(SavedEngine.of(blob, engine._dictionary), on_match)
+            engine._continue(saved.engine(engine._dictionary), on_match)
         except BaseException as error:
             engine._release()
             if isinstance(error, RunError):
@@ -232,9 +236,10 @@ class Engine:
             query = saved.queries[number]
             made[number] = each = queries.register(parse(query.text, query.name), functions[number], query.max_runs)
             each.matches = query.matches
-            each.check_shape(query.shape)
+            each.check_shape(query.state.shape)
         queries.all = dict.fromkeys(made[number] for number in range(len(saved.queries)))
-        self._network.restore(saved.network)
+        states = {made[number].reader: query.state for number, query in enumerate(saved.queries)}
+        self._network.restore(saved.inputs, states, WAY_BACK)
         for number, query in enumerate(saved.queries):
             if query.paused:
                 self._network.pause(made[number].reader)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
@@ -13,6 +13,7 @@ from spaseq.lang.ast import Query
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Reader
+from spaseq.runtime.state.saved_states import QueryState, shape_digest
 
 OnMatch: TypeAlias = Callable[[Row], object]
 """A function of a row."""
@@ -27,7 +28,6 @@ class SavedQuery:
     max_runs    its own bound on partial matches, or None
     matches     its rows so far
     paused      its events wait
-    shape       its variables as it is run, by pattern and by enrichment: what knowledge bases prove decides them
     """
 
     name: str
@@ -35,7 +35,7 @@ class SavedQuery:
     max_runs: int | None
     matches: int
     paused: bool
-    shape: list[Any]
+    state: QueryState
 
 
 class Owner(Protocol):
@@ -83,6 +83,11 @@ class Registration:
     def stopped(self) -> bool:
         """True if it had too many partial matches and was stopped, or has been unregistered."""
         return self._reader is None or self._reader.stopped
+
+    @property
+    def error(self) -> str:
+        """The reason for which it was stopped; "" while it runs."""
+        return "" if self._reader is None or self._reader.reason is None else str(self._reader.reason)
 
     @property
     def replanned(self) -> tuple[str, ...]:
@@ -154,16 +159,13 @@ class Registration:
         self._reader = None
         return self._query
 
-    def saved(self) -> SavedQuery:
-        """The query, for a snapshot of its engine."""
-        query = self._query
-        return SavedQuery(
-            self.name, query.parsed.text, self._max_runs, self.matches, self.paused, _shape(self.reader.query)
-        )
+    def saved(self, state: QueryState) -> SavedQuery:
+        """The query with its state, for a snapshot of its engine."""
+        return SavedQuery(self.name, self._query.parsed.text, self._max_runs, self.matches, self.paused, state)
 
-    def check_shape(self, shape: list[Any]) -> None:
+    def check_shape(self, shape: bytes) -> None:
         """Raises InputError if a state of that shape is not one of this query as it is run now."""
-        if _shape(self.reader.query) != shape:
+        if shape_digest(self.reader.query) != shape:
             message = f"the knowledge bases of query '{self.name}' are other ones than those of the snapshot"
             hint = "give them as they were, or register the query anew"
             raise InputError(f"{message}: it is run in another way now", hint=hint)
@@ -179,9 +181,3 @@ class Registration:
         """Calls the function with a row that was taken, unless the query has been unregistered since."""
         if self._on_match is not None and self._reader is not None:
             self._on_match(row)
-
-
-def _shape(query: TemporalQuery) -> list[Any]:
-    patterns = [[pattern.name, list(pattern.variables)] for pattern in query.patterns]
-    late = [[each.step, each.knowledge, list(each.keys), list(each.variables)] for each in query.enrichments]
-    return [list(query.variables), patterns, late]

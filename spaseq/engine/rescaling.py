@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 
 from sparql_gpm.dictionary import Dictionary
 from spaseq.engine.staged import PlannedQuery, planned
@@ -18,6 +20,7 @@ from spaseq.runtime.embedded.producers import producers_first
 from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import SavedShard
+from spaseq.runtime.state.saved_states import NetworkState
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +34,19 @@ class Rescaled:
 def rescaled(states: Mapping[int, bytes], shards: int) -> Rescaled:
     """The states of so many shards from those of a job, both by key; raises InputError where they cannot be divided."""
     dictionary = Dictionary()
-    record = SavedShard.of(next(iter(states.values())), dictionary).record
+    number, blob = next((number, states[key_of(number)]) for number in count() if key_of(number) in states)
+    record = SavedShard.of(blob, dictionary, partial(_written, number)).record
     _check(record, shards)
-    before, after = _plans(record, record.shards), _plans(record, shards)
+    after = _plans(record, shards)
     found = {}
     for number in range(shards):
         origin = number % record.shards
         if key_of(origin) not in states:
             continue
-        saved = SavedShard.of(states[key_of(origin)], dictionary)
-        inputs, readers = saved.network
-        by_name = dict(zip(_running(before, origin), readers, strict=True))
-        kept = [by_name[name] for name in _running(after, number)]
-        divided = replace(saved, record=replace(record, shards=shards), inherited=True, network=[inputs, kept])
+        saved = SavedShard.of(states[key_of(origin)], dictionary, partial(_written, origin))
+        kept = [state for state in saved.network.queries if state.name in _running(after, number)]
+        network = NetworkState(saved.network.inputs, kept)
+        divided = replace(saved, record=replace(record, shards=shards), inherited=True, network=network)
         found[key_of(number)] = divided.blob(dictionary)
         dictionary.retain([])
     return Rescaled(found, record.shards)
@@ -66,6 +69,11 @@ def _check(record: JobRecord, shards: int) -> None:
 def _plans(record: JobRecord, shards: int) -> tuple[PlannedQuery, ...]:
     """The queries of a job with so many shards; their evaluators do not matter here."""
     return planned([parse(query.text, query.name) for query in record.queries], shards)
+
+
+def _written(number: int, record: JobRecord) -> list[str]:
+    """The queries that a shard of a job runs."""
+    return _running(_plans(record, record.shards), number)
 
 
 def _running(plans: Sequence[PlannedQuery], number: int) -> list[str]:

@@ -1,6 +1,8 @@
-"""The state of an engine as bytes: its queries as texts, what waits, and the state of their network.
+"""The state of an engine as bytes: its queries as texts, what waits, and the states of their network.
 
-snapshot := MAGIC VERSIONS sha256(rest) rest,  rest := msgpack [options, blob of `spaseq.runtime.state.snapshot`]
+snapshot := MAGIC VERSION digest(head) length(head) head states
+head     := msgpack [options, lengths of the states, blob of `spaseq.runtime.state.snapshot`]
+states   := such a blob for each input and each query: damage of one is that of its queries
 
 It carries terms, not ids, and no code, so it means the same in every process and on every machine.
 """
@@ -8,8 +10,8 @@ It carries terms, not ids, and no code, so it means the same in every process an
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
@@ -21,12 +23,17 @@ from spaseq.engine.registration import OnMatch, SavedQuery
 from spaseq.errors import InputError
 from spaseq.outputs.rows import Row
 from spaseq.runtime.state import snapshot as state
+from spaseq.runtime.state.released import separated
+from spaseq.runtime.state.saved_states import InputState, QueryState
 
-MAGIC, VERSION = b"SPAseq engine ", 1
-"""Of the format: one more whenever it changes. The version of the states of queries stands beside it."""
-_VERSIONS = VERSION.to_bytes(2, "big") + state.VERSION.to_bytes(2, "big")
-_HEAD = len(MAGIC) + len(_VERSIONS)
-_BODY = _HEAD + hashlib.sha256().digest_size
+MAGIC, VERSION = b"SPAseq engine ", 2
+"""Of the format: one more whenever it changes."""
+_RELEASED = (1).to_bytes(2, "big") + state.RELEASED.to_bytes(2, "big")
+"""The versions that release 0.1.0 wrote: `MAGIC _RELEASED sha256(rest) rest`, rest := msgpack [options, blob]."""
+_NUMBER, _LENGTH = 2, 8
+"""Bytes of a version and of a length."""
+WAY_BACK = "replace it with keep='window', which rebuilds its state if the engine keeps a history, or register it anew"
+_AGAIN = "take another one, or register the queries anew"
 _FIXED = ("evaluator", "compiled", "optimise")
 """Options that decide what states consist of."""
 _SAVED = (
@@ -41,12 +48,12 @@ class SavedEngine:
     """An engine between two pushes.
 
     queries     in the order in which they were registered
-    order       of the queries in the network, by number
+    order       in which the network had the queries, by number: rows of one event come in it
     waiting     rows that have not been handed to their functions, each with the number of its query
     events, matches, dead_letters   its statistics
     graphs, scope   numbers that no blank node label has yet: of graphs pushed, of events read
     streams     of `PushedStreams`
-    network     of `Network`
+    inputs      of `Network`
     history     of `History`, or None
     """
 
@@ -59,40 +66,106 @@ class SavedEngine:
     graphs: int
     scope: int
     streams: list[Any]
-    network: list[Any]
+    inputs: list[InputState]
     history: list[Any] | None
 
     def snapshot(self, options: RunOptions, dictionary: Dictionary) -> bytes:
         """The state as bytes; its ids are those of the dictionary."""
-        tree = [getattr(self, name) for name in self.__slots__]
-        tree[0] = [asdict(query) for query in self.queries]
+        apart = [*(each.blob for each in self.inputs), *(query.state.blob for query in self.queries)]
+        tree = self._with_blobs(b"" for _ in apart).tree()
         kept = {"history": self.history is not None, **{name: getattr(options, name) for name in _SAVED}}
-        rest = msgspec.msgpack.encode([kept, state.dumps(tree, dictionary)])
-        return MAGIC + _VERSIONS + hashlib.sha256(rest).digest() + rest
+        head = msgspec.msgpack.encode([kept, list(map(len, apart)), state.dumps(tree, dictionary)])
+        begin = MAGIC + VERSION.to_bytes(_NUMBER, "big") + state.digest(head) + len(head).to_bytes(_LENGTH, "big")
+        return b"".join((begin, head, *apart))
 
-    @staticmethod
-    def of(blob: bytes, dictionary: Dictionary) -> SavedEngine:
-        """The state in the second part of a snapshot."""
-        queries, *rest = state.loads(blob, dictionary)
-        return SavedEngine([SavedQuery(**query) for query in queries], *rest)
+    def tree(self) -> list[Any]:
+        """As plain values."""
+        return [[asdict(query) for query in self.queries], *(getattr(self, name) for name in self.__slots__[1:])]
+
+    def _with_blobs(self, blobs: Iterator[bytes]) -> SavedEngine:
+        """The same with these states of inputs and queries."""
+        inputs = [InputState(each.iris, next(blobs)) for each in self.inputs]
+        states = [msgspec.structs.replace(query.state, blob=next(blobs)) for query in self.queries]
+        queries = [replace(query, state=own) for query, own in zip(self.queries, states, strict=True)]
+        return replace(self, inputs=inputs, queries=queries)
 
 
-def opened(snapshot: bytes) -> tuple[dict[str, Any], bytes]:
-    """The options in a snapshot, and the blob; raises InputError for one that is damaged or of another version."""
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A snapshot that is whole, but for the states of queries: its options, the blob of its head, and those states.
+
+    states  None: release 0.1.0 wrote it
+    """
+
+    options: dict[str, Any]
+    blob: bytes
+    states: list[bytes] | None
+
+    def engine(self, dictionary: Dictionary) -> SavedEngine:
+        """The state with the ids of a dictionary."""
+        tree = state.loads(self.blob, dictionary)
+        if self.states is None:
+            return _released(tree, dictionary)
+        queries, *rest, inputs, history = tree
+        saved = [SavedQuery(**{**query, "state": QueryState(*query["state"])}) for query in queries]
+        fields = [saved, *rest, [InputState(*each) for each in inputs], history]
+        return SavedEngine(*fields)._with_blobs(iter(self.states))
+
+
+def _released(tree: list[Any], dictionary: Dictionary) -> SavedEngine:
+    """The state that release 0.1.0 wrote."""
+    queries, order, *rest, network, history = tree
+    apart = separated(network, [(queries[number]["name"], queries[number]["text"]) for number in order], dictionary)
+    states, saved = dict(zip(order, apart.queries, strict=True)), []
+    for number, query in enumerate(queries):
+        shape = state.digest(msgspec.msgpack.encode(query.pop("shape")))
+        saved.append(SavedQuery(**query, state=msgspec.structs.replace(states[number], shape=shape)))
+    fields = [saved, order, *rest, apart.inputs, history]
+    return SavedEngine(*fields)
+
+
+def opened(snapshot: bytes) -> Opened:
+    """The parts of a snapshot; raises InputError for one whose head is damaged, or of another version."""
     if not isinstance(snapshot, bytes | bytearray | memoryview):
         raise InputError(f"a snapshot is bytes, not {type(snapshot).__name__}", hint="engine.snapshot() makes one")
     data = bytes(snapshot)
     if not data.startswith(MAGIC):
         raise InputError("these bytes are no snapshot of an engine", hint="engine.snapshot() makes one")
-    if data[len(MAGIC) : _HEAD] != _VERSIONS and len(data) >= _HEAD:
-        found, own = (f"{each[0] << 8 | each[1]}.{each[2] << 8 | each[3]}" for each in (data[len(MAGIC) :], _VERSIONS))
-        message = f"the snapshot is of version {found}; this SPAseq reads version {own}"
+    parts = _Cutting(data[len(MAGIC) :])
+    if data[len(MAGIC) :].startswith(_RELEASED):
+        parts.take(len(_RELEASED))
+        _check(parts.take(hashlib.sha256().digest_size), hashlib.sha256(parts.rest).digest())
+        options, blob = msgspec.msgpack.decode(parts.rest, type=tuple[dict[str, Any], bytes])
+        return Opened(options, blob, None)
+    version = int.from_bytes(parts.take(_NUMBER), "big")
+    if version != VERSION:
+        message = f"the snapshot is of version {version}; this SPAseq reads versions 1 and {VERSION}"
         raise InputError(message, hint="restore it with the SPAseq that made it, or register the queries anew")
-    if hashlib.sha256(data[_BODY:]).digest() != data[_HEAD:_BODY]:
-        hint = "take another one, or register the queries anew"
-        raise InputError("the snapshot is damaged: its checksum is another", hint=hint)
-    options, blob = msgspec.msgpack.decode(data[_BODY:], type=tuple[dict[str, Any], bytes])
-    return options, blob
+    written, length = parts.take(state.DIGEST_BYTES), int.from_bytes(parts.take(_LENGTH), "big")
+    head = parts.take(length)
+    _check(written, state.digest(head))
+    options, lengths, blob = msgspec.msgpack.decode(head, type=tuple[dict[str, Any], list[int], bytes])
+    states = [parts.take(length) for length in lengths]
+    if parts.rest:
+        raise InputError("the snapshot is damaged: something follows it", hint=_AGAIN)
+    return Opened(options, blob, states)
+
+
+@dataclass(slots=True)
+class _Cutting:
+    """Bytes of which parts are taken from the beginning; of what is missing, none."""
+
+    rest: bytes
+
+    def take(self, length: int) -> bytes:
+        """The next part."""
+        part, self.rest = self.rest[:length], self.rest[length:]
+        return part
+
+
+def _check(written: bytes, found: bytes) -> None:
+    if written != found:
+        raise InputError("the snapshot is damaged: its checksum is another", hint=_AGAIN)
 
 
 def options_of(saved: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from spaseq.inputs.paths import is_elsewhere, plain
 from spaseq.inputs.storage import local_copy
 from spaseq.lang.canonical import canonical_text
 from spaseq.outputs.rows import Row
-from spaseq.physical.plan import Form, PhysicalPlan
+from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.counted_operator import CountedOperator
@@ -174,16 +174,7 @@ def variables(job: StagedJob) -> list[str]:
 
 def record(job: StagedJob) -> JobRecord:
     """The record of a job in its checkpoint."""
-    queries = tuple(
-        RecordedQuery(
-            each.query.name,
-            each.text,
-            each.plan.evaluator,
-            each.plan.form is Form.KERNELS,
-            each.distribution.merged,
-        )
-        for each in job.plans
-    )
+    queries = tuple(RecordedQuery(each.query.name, each.text, each.distribution.merged) for each in job.plans)
     return JobRecord(queries, tuple(sorted(job.names)), job.shards)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from automata import layouts
 from automata.matches.match_table import PARTITION, MatchTable
 from automata.plan.automaton import START
 from automata.plan.plan import Plan
@@ -96,10 +97,10 @@ class Lanes(Restorable):
         return f"{len(self._lanes)} of {self._lanes[0].state_kind}"
 
     def snapshot(self) -> dict[str, Any]:
-        return {"lanes": [lane.snapshot() for lane in self._lanes]}
+        return layouts.LANES.written(lanes=[lane.snapshot() for lane in self._lanes])
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        for lane, own in zip(self._lanes, state["lanes"], strict=True):
+        for lane, own in zip(self._lanes, layouts.LANES.read(state)["lanes"], strict=True):
             lane.restore(own)
 
     def _found(self, by_lane: Sequence[Sequence[Match]]) -> Sequence[Match]:

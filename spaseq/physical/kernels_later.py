@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from automata import layouts
 from automata.adaptive.policy import Policy
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids
@@ -88,11 +89,13 @@ class KernelsLater(Policy):
         return [] if self._other is None else self._other.live_ids()
 
     def snapshot(self) -> dict[str, Any]:
-        return {"slices": self._slices, "other": None if self._other is None else self._other.snapshot()}
+        other = None if self._other is None else self._other.snapshot()
+        return layouts.KERNELS_LATER.written(slices=self._slices, other=other)
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.KERNELS_LATER.read(state)
         self._slices = state["slices"]
-        if self._other is not None:
+        if self._other is not None and state["other"] is not None:
             self._other.restore(state["other"])
 
     def _pays(self, cost: int) -> bool:

@@ -34,6 +34,7 @@ class PhysicalPlan:
     conjunctions    sets of symbols that are only ever taken together; their patterns are matched lazily
     later           the evaluator in kernels that takes over while the query runs, once they pay: "cea", "registers"
     shares          its lanes may be those of other queries over the same events, which are advanced together
+    asked           the evaluator was asked for by its name
     """
 
     compiled: Compiled
@@ -47,6 +48,7 @@ class PhysicalPlan:
     conjunctions: tuple[tuple[int, ...], ...]
     later: str | None = None
     shares: bool = False
+    asked: bool = False
 
     @property
     def form_in_words(self) -> str:

@@ -144,8 +144,9 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool | None
     row_events_max = protocol.FEW_EVENTS_MAX if form is Form.ROWS else 0
     together = conjunctions(plan.program)
     return PhysicalPlan(
-        compiled, evaluator, form, reason, form_reason, tuple(others.items()), able, row_events_max, together
-    )
+        compiled, evaluator, form, reason, form_reason, tuple(others.items()), able, row_events_max, together,
+        asked=requested != "auto",
+    )  # fmt: skip
 
 
 def _later(compiled: Compiled) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from automata import layouts
 from automata.adaptive.costs import CostModel, Estimate
 from automata.adaptive.policy import Policy, Switch
 from automata.adaptive.rates import Meter, Rates
@@ -97,9 +98,10 @@ class RatesDecide(Policy):
         return self._meter.live_ids()
 
     def snapshot(self) -> dict[str, Any]:
-        return {"shifting": self._shifting, "wish": self._wish, "meter": self._meter.snapshot()}
+        return layouts.RATES_DECIDE.written(shifting=self._shifting, wish=self._wish, meter=self._meter.snapshot())
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.RATES_DECIDE.read(state)
         self._meter.restore(state["meter"])
         self._shifting, self._wish = state["shifting"], state["wish"]
         self.rates = self._meter.rates

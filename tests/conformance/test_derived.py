@@ -15,11 +15,11 @@ from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
-from spaseq.runtime.state.snapshot import dumps, loads
 from tests.conformance.test_many_queries import run_together
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate_all
+from tests.states.networks import put_back, taken
 from tests.strategies.late import LateText
 from tests.strategies.sequence import Dice
 from tests.strategies.stream import Arrived, batches, cuts, interleaved, streams, to_trig
@@ -73,20 +73,20 @@ def test_an_event_of_a_derived_stream_that_waits_for_an_earlier_one_is_part_of_t
     assert [row.time // SECOND for row in expected[0]] == [1, 3, 9]
     assert [row.time // SECOND for row in expected[1]] == [3, 1, 9]
     rows: list[list[Row]] = [[], []]
-    blob = None
+    state = None
     for one in [*arrived, None]:
         dictionary = Dictionary()
         network, setup = Network(dictionary, 0), Setup({}, RunOptions(), dictionary)
         for query, found in zip(queries, rows, strict=True):
             network.add(setup.operator(build(query)), found.extend)
-        if blob is not None:
-            network.restore(loads(blob, dictionary))
+        if state is not None:
+            put_back(network, state)
         if one is None:
             network.finish()
             break
         network.push("http://ex.org/s1", as_batch([one], dictionary))
         network.release_terms(always=True)
-        blob = dumps(network.snapshot(), dictionary)
+        state = taken(network)
     assert [[comparable(row) for row in found] for found in rows] == [[comparable(r) for r in e] for e in expected]
 
 

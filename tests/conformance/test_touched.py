@@ -23,9 +23,9 @@ from spaseq.physical.planner import EVALUATORS
 from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
-from spaseq.runtime.state.snapshot import dumps, loads
 from tests.drawn import drawn
 from tests.driving import Comparable, as_batch, comparable
+from tests.states.networks import put_back, taken
 from tests.strategies.query import queries
 from tests.strategies.stream import Arrived, batches, cuts, interleaved, late, streams
 
@@ -199,8 +199,7 @@ def restored(driven: Driven) -> Driven:
     other = Driven(driven.delay_ns, driven.dormant)
     for number, (query, evaluator) in driven.registered.items():
         other.register(number, query, evaluator)
-    blob = dumps(driven.network.snapshot(), driven.dictionary)
-    other.network.restore(loads(blob, other.dictionary))
+    put_back(other.network, taken(driven.network))
     other.rows, other.piece = driven.rows, driven.piece
     return other
 

@@ -125,7 +125,7 @@ def test_rows_that_wait_for_their_function_and_counters_go_on() -> None:
     assert [each.matches for each in other.registrations] == [2, 2] and other.statistics.matches == 4
     other.push(STREAM, event(9, "low", 1), 2)
     assert [row["w"] for row in found] == [Literal("2", XSD + "integer")]
-    assert spaseq.Engine.restore(other.snapshot()).registrations[0].saved().max_runs == 7
+    assert spaseq.Engine.restore(other.snapshot()).registrations[0].max_runs == 7
 
 
 def _snapshot() -> bytes:

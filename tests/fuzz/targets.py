@@ -15,13 +15,14 @@ from kb.results import ResultReader
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import to_ntriples
 from spaseq.lang.parse import check
-from spaseq.runtime.state.snapshot import dumps, loads
+from spaseq.runtime.state.snapshot import loads
 from spaseq.service.settings.toml import read_configuration
 from tests.fuzz import corpora, streams, tables
 from tests.fuzz.mutate import mutated
 from tests.fuzz.target import REFUSED, Finding, Target, folder
 from tests.hostile import test_calls as calls
 from tests.restarting import Restarting
+from tests.states.networks import taken
 
 
 def _text_of(data: bytes) -> str:
@@ -128,7 +129,7 @@ def take_prepared(data: bytes) -> None:
 @cache
 def _state() -> bytes:
     running = Restarting(spaseq.parse(calls.QUERY), 0)
-    return dumps(running.network.snapshot(), running.dictionary)
+    return taken(running.network).queries[0].blob
 
 
 def take_state(data: bytes) -> None:

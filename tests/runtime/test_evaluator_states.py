@@ -21,13 +21,14 @@ from spaseq.lang.parse import parse
 from spaseq.physical import replanning
 from spaseq.physical.applicability import why_no_registers
 from spaseq.physical.program import compile_program
-from spaseq.runtime.state.snapshot import dumps, loads
+from spaseq.runtime.state.snapshot import loads
 from tests.automata.test_adaptive import Moody
 from tests.conformance.test_lazy import lazy_query
 from tests.drawn import drawn
 from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
+from tests.states.networks import put_back, taken
 from tests.strategies.keyed import keyed_queries
 from tests.strategies.query import queries
 from tests.strategies.register import first_queries, register_queries
@@ -145,15 +146,16 @@ def test_a_partition_that_the_window_has_left_is_not_in_the_state_of_complex_eve
     for piece in (_trades(20, per_second=15), [("S1", ORIGIN + 3600 * SECOND, f"{EX}late", frozenset[Any]())]):
         running.push(piece)
         size = running.restart()
-    assert not any(part.ids.size for part in (running.network.snapshot()[1][0][1]["sequence"]["core"]["keys"],))
+    (state,) = taken(running.network).queries
+    running_state, _ = loads(state.blob, running.dictionary)
+    assert not running_state["sequence"]["core"]["keys"].ids.size
     assert running.restart() <= size
 
 
-def test_a_state_of_another_evaluator_says_what_to_do() -> None:
+def test_an_evaluator_that_is_asked_for_does_not_go_on_from_the_state_of_another() -> None:
     running = Restarting(parse(QUERY, "q"), 0, "nfa")
     running.push(_trades(50, per_second=15))
-    blob = dumps(running.network.snapshot(), running.dictionary)
     other = Restarting(parse(QUERY, "q"), 0, "lazy")
-    with pytest.raises(RunError, match="'q' is that of evaluator 'runs', and 'lazy' cannot continue from it") as caught:
-        other.network.restore(loads(blob, other.dictionary))
-    assert "choose the evaluator that wrote the state" in str(caught.value.hint)
+    told = "state of query 'q' cannot be read: evaluator 'nfa' wrote it, and 'lazy' is asked for: ask for none"
+    with pytest.raises(RunError, match=told):
+        put_back(other.network, taken(running.network))

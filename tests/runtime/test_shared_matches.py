@@ -22,10 +22,10 @@ from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.stages import shared_matches
-from spaseq.runtime.state.snapshot import dumps, loads
 from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.pairs import Pair, expected_rows
+from tests.states.networks import put_back, taken
 from tests.strategies.propagated import PropagatedText
 from tests.strategies.query import rewindowed
 from tests.strategies.sequence import SeededDice
@@ -65,13 +65,13 @@ class Several:
 
     def restart(self) -> None:
         """Goes on elsewhere, with other ids."""
-        blob = dumps(self.network.snapshot(), self.dictionary)
+        state = taken(self.network)
         self.dictionary = Dictionary()
         self.dictionary.pin(IRI("urn:shift"))
         self._build()
         for query, rows in zip(self.queries, self.rows, strict=True):
             self.network.add(self.setup.operator(build(query)), rows.extend)
-        self.network.restore(loads(blob, self.dictionary))
+        put_back(self.network, state)
 
     @property
     def shared(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import distinct
+from automata import layouts
 from automata.chains import columns as col
 from automata.matches.match_stage import FOREVER, StagedEvaluator
 from automata.plan.automaton import START
@@ -40,7 +41,7 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
     held    those of them that are products; None: none can be
     """
 
-    state_kind = "runs"
+    state_kind = layouts.RUNS.name
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
         super().__init__(plan, condition_evaluator, NegatedGroups)
@@ -159,19 +160,20 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         held = [] if self.held is None else self.held.snapshot()
         came = [] if self.held is None else list(self.held.came.values())
         taken = [list(self._runs.took), list(self._runs.alone), came]
-        return {
+        return layouts.RUNS.written(
             **super().snapshot(),
-            "next_expiry": self._next_expiry,
-            "held": held,
-            "taken": taken,
-            "blind": sorted(self._runs.blind),
-        }
+            next_expiry=self._next_expiry,
+            held=held,
+            taken=taken,
+            blind=sorted(self._runs.blind),
+        )
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        state = layouts.RUNS.read(state)
         super().restore(state)
         self._next_expiry = state["next_expiry"]
         self._runs.took[:], self._runs.alone[:], came = state["taken"]
-        self._runs.blind = set(state.get("blind", ()))
+        self._runs.blind = set(state["blind"])
         if self.held is not None:
             self.held.restore(state["held"])
             self.held.came.update(zip(self.held.positions, came, strict=True))

@@ -64,6 +64,8 @@ class Reader:
     patterns    they tell which events touch it; None: it must see every event
     seen        the events that had passed when it was visited last
     due         it must be visited once no event before this time is to come, whatever is touched
+    text        by which its state knows it
+    reason      for which it was stopped
     """
 
     query: TemporalQuery
@@ -77,10 +79,13 @@ class Reader:
     audience: Audience = field(init=False)
     seen: Passed = field(init=False)
     due: int = field(default=NEVER_DUE, init=False)
+    text: str = field(init=False)
+    reason: Exception | None = field(default=None, init=False)
 
     _release: Callable[[], None] = field(init=False)
 
     def __post_init__(self, made: QueryOperator | DormantOperator) -> None:
+        self.text = self.query.parsed.text
         if isinstance(made, DormantOperator):
             self.dormant, self.patterns = made, made.patterns
         else:
@@ -108,8 +113,9 @@ class Reader:
         if hasattr(self, "audience"):
             self.audience.level = order[0]
 
-    def stop(self) -> None:
+    def stop(self, reason: Exception | None = None) -> None:
         """Lets go of all that it holds but its patterns."""
+        self.reason = reason
         if self.operator is not None:
             self.operator.stop()
         self.operator = self.dormant = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from spaseq.runtime.embedded.audience import Audience
 from spaseq.runtime.order.merged_input import MergedInput
@@ -28,10 +28,10 @@ class Audiences:
         known = (each for each in self._by_streams.get(iris, ()) if each.input.untouched and not each.paused)
         return next(known, None) or self._add(MergedInput(iris, self._delay))
 
-    def restored(self, iris: tuple[str, ...], state: Sequence[object]) -> Audience:
+    def restored(self, iris: tuple[str, ...], state: Any) -> Audience:
         """A new audience, its input as in a snapshot."""
         merged = MergedInput(iris, self._delay)
-        merged.restore(list(state))
+        merged.restore(state)
         return self._add(merged)
 
     def remove(self, audience: Audience) -> None:

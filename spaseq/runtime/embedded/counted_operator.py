@@ -32,12 +32,17 @@ class CountedOperator(QueryOperator):
         tally: FunnelTally,
         lost: bool,
     ) -> None:
+        self._lost = lost
         super().__init__(plan, patterns, sequence, observed, release)
         self.automaton = plan.compiled.plan
         self._tally = tally
         self._seconds = 0.0
-        sequence.count_edges(lost)
-        self._matches_are_whole = sequence.propagated is None and not plan.compiled.lanes and not self.automaton.selects
+
+    def _run_by(self, plan: PhysicalPlan, sequence: SequenceStage, release: Callable[[], object]) -> None:
+        super()._run_by(plan, sequence, release)
+        sequence.count_edges(self._lost)
+        compiled = plan.compiled
+        self._matches_are_whole = sequence.propagated is None and not compiled.lanes and not compiled.plan.selects
 
     @property
     def tally(self) -> FunnelTally:

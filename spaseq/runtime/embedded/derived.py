@@ -11,6 +11,7 @@ from arrays.columns import offsets_of
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from spaseq.outputs.rows import Row
+from spaseq.runtime.state import layouts
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
 
@@ -43,13 +44,14 @@ class DerivedStream:
         """Columns of every term id of the waiting events."""
         return self._waiting.terms
 
-    def snapshot(self) -> list[Any]:
+    def snapshot(self) -> dict[str, Any]:
         """The waiting events, for `spaseq.runtime.state.snapshot`."""
-        return [batch_state(self._waiting), self._triggers]
+        return layouts.DERIVED.written(waiting=batch_state(self._waiting), triggers=self._triggers)
 
-    def restore(self, state: list[Any]) -> None:
+    def restore(self, state: Any) -> None:
         """Continues from a snapshot."""
-        self._waiting, self._triggers = restored_batch(state[0]), state[1]
+        state = layouts.DERIVED.read(state)
+        self._waiting, self._triggers = restored_batch(state["waiting"]), state["triggers"]
 
 
 def rows_as_events(rows: Sequence[Row], dictionary: Dictionary) -> EventBatch:

@@ -5,10 +5,10 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.embedded.pausing import waits_too_long
 from spaseq.runtime.embedded.reader_state import HoldsIds, ReaderState, reader_state, restore_reader
 from spaseq.runtime.embedded.readers import Readers
+from spaseq.runtime.embedded.saving import Restoring, saved_states, unreadable
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
+from spaseq.runtime.state.saved_states import InputState, QueryState
 
 Result = TypeVar("Result")
 InPieces = Generator[None, None, Result]
@@ -54,9 +56,13 @@ class Network:
         self._kept = _TERMS_KEPT_MIN
         self._stopped: dict[str, Exception] = {}
 
-    def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows) -> Reader:
-        """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
+    def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows, text: str | None = None) -> Reader:
+        """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself.
+
+        text    by which its state knows it; None: as it was written
+        """
         reader = self._readers.enter(operator, on_rows, self._by_iri)
+        reader.text = reader.text if text is None else text
         self._audiences.open_to_new(reader.iris).add(reader)
         return reader
 
@@ -246,25 +252,28 @@ class Network:
         self._dictionary.retain([*self.live_ids(), *(ids for each in beside for ids in each.live_ids())])
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
 
-    def snapshot(self) -> list[Any]:
-        """The state of every input and of every query, for `spaseq.runtime.state.snapshot`."""
+    def snapshot(self) -> tuple[list[InputState], dict[Reader, QueryState]]:
+        """The states of the inputs, and of each query."""
         self._settle()
-        numbers = {each: number for number, each in enumerate(self._each_audience())}
-        readers = []
         for reader in self._readers.ordered():
             self._wake(reader)
-            readers.append([numbers[reader.audience], *reader_state(reader)])
-        return [[each.input.snapshot() for each in numbers], readers]
+        return saved_states(self._readers.ordered(), self._dictionary)
 
-    def restore(self, state: list[Any]) -> None:
-        """Continues from a snapshot of the same queries."""
+    def restore(self, inputs: Sequence[InputState], states: Mapping[Reader, QueryState], way_back: str) -> None:
+        """Continues from the states of the same queries; a query whose state cannot be read is stopped.
+
+        way_back    what to do about that
+        """
         self._audiences.clear()
-        audiences: dict[int, Audience] = {}
-        for reader, (number, running, derived) in zip(self._readers.ordered(), state[1], strict=True):
-            if number not in audiences:
-                audiences[number] = self._audiences.restored(reader.audience.input.iris, state[0][number])
-            restore_reader(reader, running, derived)
-            audiences[number].add(reader)
+        restoring = Restoring(inputs, self._audiences, self._dictionary)
+        for reader in self._readers.ordered():
+            joined = reader.audience
+            try:
+                restoring.restore(reader, states.get(reader))
+            except Exception as error:  # whatever is wrong with one state, the others are sound
+                self._stop(reader, unreadable(reader, error, way_back))
+                if reader.audience is joined:
+                    self._audiences.open_to_new(reader.iris).add(reader)
 
     def _each_audience(self) -> list[Audience]:
         return list(dict.fromkeys(reader.audience for reader in self._readers.ordered()))
@@ -374,8 +383,11 @@ class Network:
                     if rows:
                         yield rows
         except self._failures as reason:
-            reader.stop()
-            self._stopped[reader.query.name] = reason
+            self._stop(reader, reason)
+
+    def _stop(self, reader: Reader, reason: Exception) -> None:
+        reader.stop(reason)
+        self._stopped[reader.query.name] = reason
 
     def _derive(self, reader: Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
         """Hands rows on to the readers of the stream that they make up."""

@@ -21,12 +21,14 @@ from sparql_gpm.shared import Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
+from spaseq.physical.going_on import goes_on, plan_of_state
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.runtime.order.reorder import AFTER_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.propagated import PropagatedMatches
 from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 from spaseq.runtime.stages.sequence_stage import SequenceStage
+from spaseq.runtime.state import layouts
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 from spaseq.runtime.zero_rows.observed import Observed
 
@@ -88,19 +90,23 @@ class QueryOperator:
         observed: Observed | None = None,
         release: Callable[[], object] = lambda: None,
     ) -> None:
-        self.physical = plan
         self.query: TemporalQuery = plan.compiled.query
         self.observed = observed
         self.patterns = patterns
-        self._sequence = sequence
-        self._release = release
         self._open_slot = OpenSlot()
-        self._holds_slots = sequence.needs_whole_slots and plan.compiled.program.streams == 1
         if isinstance(patterns, PatternStage) and observed is not None:
             patterns.unseen = observed.unseen
-        self._whole_times = sequence.needs_whole_slots or plan.compiled.program.streams > 1 or bool(plan.conjunctions)
+        self._run_by(plan, sequence, release)
+
+    def _run_by(self, plan: PhysicalPlan, sequence: SequenceStage, release: Callable[[], object]) -> None:
+        """Evaluate by a plan; `release` lets go of the constants of its sequence."""
+        several = plan.compiled.program.streams > 1
+        self.physical = plan
+        self._sequence, self._release = sequence, release
+        self._holds_slots = sequence.needs_whole_slots and not several
+        self._whole_times = sequence.needs_whole_slots or several or bool(plan.conjunctions)
         self._row_events_max = plan.row_events_max
-        self._shareable = sequence.propagated if plan.shares and isinstance(patterns, PatternStage) else None
+        self._shareable = sequence.propagated if plan.shares and isinstance(self.patterns, PatternStage) else None
 
     @property
     def shareable(self) -> PropagatedMatches | None:
@@ -186,11 +192,18 @@ class QueryOperator:
 
     def snapshot(self) -> dict[str, Any]:
         """The state between two slices, for `spaseq.runtime.state.snapshot`."""
-        return {**self._sequence.snapshot(), "open_slot": batch_state(self._open_slot.events)}
+        return layouts.QUERY.written(**self._sequence.snapshot(), open_slot=batch_state(self._open_slot.events))
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continues a new operator from a snapshot of the same query; RunError if another evaluator made it."""
+        """Continues a new operator from a snapshot of the same query, by the evaluator that made it."""
+        state = layouts.QUERY.read(state)
         self._observe_no_more()
+        kind, sequence = state["kind"], state["sequence"]
+        if not goes_on(self.physical, self._sequence.state_kind, kind, sequence):
+            plan = plan_of_state(self.physical, kind, sequence)
+            plan = plan if isinstance(self.patterns, PatternStage) else plan.in_columns()
+            self._release()
+            self._run_by(plan, *self._sequence.planned_as(plan))
         self._sequence.restore(state)
         self._open_slot.restore(restored_batch(state["open_slot"]))
 

@@ -26,6 +26,7 @@ def restore_reader(reader: Reader, running: Any, derived: Any) -> None:
         reader.operator = None
     elif reader.operator is not None:
         reader.operator.restore(running)
+        reader.patterns = reader.operator.touching
     if reader.derived is not None:
         reader.derived.restore(derived)
 

@@ -7,7 +7,7 @@ from itertools import count
 from operator import attrgetter
 
 from sparql_gpm.dictionary import Dictionary
-from spaseq.runtime.embedded.audience import OnRows, Order, Reader
+from spaseq.runtime.embedded.audience import OnRows, Reader
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
@@ -20,8 +20,7 @@ class Readers:
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self._all: dict[Reader, None] = {}
-        self._last: Order = (0, -1)
-        self._is_ordered = True
+        self._ordered: Sequence[Reader] | None = None
         self._entered = count()
         self.producers: dict[str, Reader] = {}
 
@@ -34,10 +33,9 @@ class Readers:
 
     def ordered(self) -> Collection[Reader]:
         """The queries, producers first."""
-        if not self._is_ordered:
-            self._all = dict.fromkeys(sorted(self._all, key=attrgetter("order")))
-            self._is_ordered = True
-        return self._all
+        if self._ordered is None:
+            self._ordered = sorted(self._all, key=attrgetter("order"))
+        return self._ordered
 
     def enter(self, operator: QueryOperator | DormantOperator, on_rows: OnRows, read: Container[str]) -> Reader:
         """A query in its place; InputError if its stream had two producers, or fed itself.
@@ -52,8 +50,7 @@ class Readers:
             if query.register in read or query.register in iris or query.register in self.producers:
                 self._reorder(producers_first([*self.ordered(), reader]))
             self.producers[query.register] = reader
-        self._is_ordered = not self._all or (self._is_ordered and self._last < reader.order)
-        self._all[reader], self._last = None, reader.order
+        self._all[reader], self._ordered = None, None
         return reader
 
     def remove(self, reader: Reader) -> None:
@@ -61,6 +58,7 @@ class Readers:
         if reader.derived is not None:
             del self.producers[reader.derived.iri]
         del self._all[reader]
+        self._ordered = None
 
     def _level(self, iris: Iterable[str]) -> int:
         """The level of a query that reads these streams: above those of their producers."""
@@ -75,4 +73,4 @@ class Readers:
             levels[reader.query.register] = level
             reader.move((level, place))
         self._entered = count(len(ordered))
-        self._is_ordered = False
+        self._ordered = None

@@ -12,6 +12,7 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.shared import Slice
 from spaseq.runtime.order.reorder import AFTER_ALL, NO_EVENTS, ReorderBuffer
+from spaseq.runtime.state import layouts
 
 
 class MergedInput:
@@ -140,20 +141,17 @@ class MergedInput:
             merged = merged if bool((order[1:] > order[:-1]).all()) else merged.take(order)
         return Slice(merged)
 
-    def snapshot(self) -> list[Any]:
+    def snapshot(self) -> dict[str, Any]:
         """The waiting events and the open streams, for `spaseq.runtime.state.snapshot`."""
         self._keep_next()
-        return [
-            sorted(self.open),
-            self.untouched,
-            {"buffers": [buffer.snapshot() for buffer in self._buffers.values()]},
-        ]
+        buffers = [buffer.snapshot() for buffer in self._buffers.values()]
+        return layouts.INPUT.written(open=sorted(self.open), untouched=self.untouched, buffers=buffers)
 
-    def restore(self, state: list[Any]) -> None:
+    def restore(self, state: Any) -> None:
         """Continues from a snapshot."""
-        still_open, self.untouched, waiting = state
-        self.open = set(still_open)
-        for buffer, own in zip(self._buffers.values(), waiting["buffers"], strict=True):
+        state = layouts.INPUT.read(state)
+        self.open, self.untouched = set(state["open"]), state["untouched"]
+        for buffer, own in zip(self._buffers.values(), state["buffers"], strict=True):
             buffer.restore(own)
         self._bounds = _bounds(self._each)
         for number in self._numbers.values():

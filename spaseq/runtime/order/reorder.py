@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from spaseq.errors import RunError
+from spaseq.runtime.state import layouts
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
 BEFORE_ALL = -(2**63)
@@ -166,10 +168,13 @@ class ReorderBuffer:
         """The waiting events and the watermark, for `spaseq.runtime.state.snapshot`."""
         self._settle()
         waiting = [[batch_state(part.events), part.arrivals] for part in self._waiting]
-        return {"largest": self._largest, "arrived": self._arrived, "watermark": self.watermark, "waiting": waiting}
+        return layouts.BUFFER.written(
+            largest=self._largest, arrived=self._arrived, watermark=self.watermark, waiting=waiting
+        )
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a snapshot."""
+        state = layouts.BUFFER.read(state)
         self._largest, self._arrived, self.watermark = state["largest"], state["arrived"], state["watermark"]
         self._waiting = [_Sorted(restored_batch(events), arrivals) for events, arrivals in state["waiting"]]
 

@@ -18,16 +18,13 @@ _ANEW = "or begin with a new checkpoint and output folder: the input is then rea
 
 @dataclass(frozen=True, slots=True)
 class RecordedQuery:
-    """A query by its canonical text, with the evaluator that runs it.
+    """A query by its canonical text; the evaluator that runs it stands in its state.
 
-    compiled  by compiled kernels
     merged    the groups of its shards are merged
     """
 
     name: str
     text: str
-    evaluator: str
-    compiled: bool
     merged: bool = False
 
     def differences(self, saved: RecordedQuery) -> Iterator[tuple[str, str]]:
@@ -35,20 +32,11 @@ class RecordedQuery:
         if self.text != saved.text:
             before, now = _where_they_part(saved.text.split(" "), self.text.split(" "))
             yield f"query '{self.name}' has `{before}` there and `{now}` in this job", f"restore query '{self.name}'"
-        elif (self.evaluator, self.compiled) != (saved.evaluator, saved.compiled):
-            way = f"give --evaluator {saved.evaluator} (evaluator='{saved.evaluator}' in Python)"
-            if self.compiled != saved.compiled:
-                way += f" and compiled={saved.compiled} among the job's OPTIONS"
-            yield f"query '{self.name}' is run by {saved._runner} there and by {self._runner} in this job", way
         elif self.merged != saved.merged:
             ways = "in one shard", "in several shards"
             there, here = ways[saved.merged], ways[self.merged]
             way = "go on with the SPAseq that wrote it"
             yield f"query '{self.name}' groups matches {there} there and {here} in this job", way
-
-    @property
-    def _runner(self) -> str:
-        return f"{self.evaluator}, {'compiled' if self.compiled else 'not compiled'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +54,7 @@ class JobRecord:
     @staticmethod
     def of(tree: dict[str, Any]) -> JobRecord:
         """The record in a state."""
-        queries = tuple(RecordedQuery(**query) for query in tree["queries"])
+        queries = tuple(RecordedQuery(*(query[name] for name in RecordedQuery.__slots__)) for query in tree["queries"])
         return JobRecord(queries, tuple(tree["streams"]), tree["shards"])
 
     def check(self, saved: JobRecord) -> None:

@@ -12,6 +12,7 @@ from copy import deepcopy
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kb.base import KnowledgeBases
@@ -31,13 +32,16 @@ from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock, unpacked
 from spaseq.runtime.stages.merged_units import WrittenUnits
-from spaseq.runtime.state.snapshot import dumps, loads
+from spaseq.runtime.state.released import separated
+from spaseq.runtime.state.saved_states import NetworkState
+from spaseq.runtime.state.snapshot import RELEASED, dumps, loads, version_of
 from spaseq.runtime.zero_rows.tally import Tally
 
 HIDDEN = " "
 """Begins the names of hidden columns."""
 PARTITION_COLUMN, KEY_COLUMN = f"{HIDDEN}partition ", f"{HIDDEN}key "
 """Before the names of the hidden columns by which operators tell the values of PARTITION BY, or of another key."""
+_WAY_BACK = "begin with a new checkpoint and output folder: the input is then read from where the new job starts"
 _NEVER_LATE_NS = 3 << 61
 """The delay of the network inside: the shard itself decides what is late, by the times that all tasks have seen."""
 
@@ -112,7 +116,7 @@ class SavedShard:
     given       rows reported so far
     inherited   it also holds partial matches of keys that are those of other shards now
     streams     IRI and progress of each stream
-    network     as `Network` restores it
+    network     the states of its inputs and of its queries
     """
 
     record: JobRecord
@@ -120,7 +124,7 @@ class SavedShard:
     finished: bool
     inherited: bool
     streams: list[Any]
-    network: list[Any]
+    network: NetworkState
 
     def blob(self, dictionary: Dictionary) -> bytes:
         """The state as bytes; its ids are those of the dictionary."""
@@ -128,10 +132,21 @@ class SavedShard:
         return dumps(tree, dictionary)
 
     @staticmethod
-    def of(blob: bytes, dictionary: Dictionary) -> SavedShard:
-        """The state in a blob; RunError if this version cannot read it."""
-        record, *rest = loads(blob, dictionary)
-        return SavedShard(JobRecord.of(record), *rest)
+    def of(blob: bytes, dictionary: Dictionary, running: Callable[[JobRecord], Sequence[str]]) -> SavedShard:
+        """The state in a blob; RunError if this version cannot read it.
+
+        running     checks the job, and has the names of the queries that its shard runs, in the order of its network:
+                    where release 0.1.0 wrote the state, they are not in it
+        """
+        tree, given, finished, inherited, streams, network = loads(blob, dictionary)
+        record = JobRecord.of(tree)
+        names = running(record)
+        if version_of(blob) == RELEASED:
+            texts = {query.name: query.text for query in record.queries}
+            network = separated(network, [(name, texts[name]) for name in names], dictionary)
+        else:
+            network = msgspec.convert(network, NetworkState)
+        return SavedShard(record, given, finished, inherited, streams, network)
 
 
 class Shard:
@@ -170,8 +185,9 @@ class Shard:
         self._inherited = False
         self._network = Network(dictionary, _NEVER_LATE_NS)
         self._found: list[Rows] = []
+        texts = {query.name: query.text for query in record.queries}
         for operator in operators:
-            self._network.add(operator, self._found.append)
+            self._network.add(operator, self._found.append, texts[operator.query.name])
         self._streams = {iri: _Stream() for iri in names}
         self._given = 0
         self._finished = False
@@ -196,17 +212,25 @@ class Shard:
     def snapshot(self) -> bytes:
         """The state between two micro-batches, as a blob."""
         streams = [[iri, *astuple(stream)] for iri, stream in self._streams.items()]
-        network = self._network.snapshot()
+        inputs, states = self._network.snapshot()
+        network = NetworkState(inputs, list(states.values()))
         saved = SavedShard(self._record, self._given, self._finished, self._inherited, streams, network)
         return saved.blob(self._dictionary)
 
     def restore(self, blob: bytes) -> None:
-        """Continues from a state; RunError if this version cannot read it, or another job wrote it."""
-        saved = SavedShard.of(blob, self._dictionary)
-        self._record.check(saved.record)
+        """Continues from a state; RunError if another job wrote it, or it or that of a query cannot be read."""
+        readers = {reader.query.name: reader for reader in self._network.readers}
+
+        def running(record: JobRecord) -> list[str]:
+            self._record.check(record)
+            return list(readers)
+
+        saved = SavedShard.of(blob, self._dictionary, running)
         self._given, self._finished, self._inherited = saved.given, saved.finished, saved.inherited
         self._streams |= {iri: _Stream(*progress) for iri, *progress in saved.streams}
-        self._network.restore(saved.network)
+        states = {readers[state.name]: state for state in saved.network.queries if state.name in readers}
+        self._network.restore(saved.network.inputs, states, _WAY_BACK)
+        self._network.raise_stopped()
         self._counted_before = self._counts()
 
     def _admit(self, iri: str, blocks: list[ShuffleBlock]) -> list[DeadLetter]:

@@ -21,6 +21,7 @@ from spaseq.runtime.stages.construct import GraphTemplate
 from spaseq.runtime.stages.enrichment import Enricher
 from spaseq.runtime.stages.match_order import same_events
 from spaseq.runtime.stages.match_values import FEW_MATCHES, MatchValues, TermTexts
+from spaseq.runtime.state import layouts
 from spaseq.runtime.state.graph_names import GraphNames
 
 
@@ -109,13 +110,14 @@ class Projector:
 
     def snapshot(self) -> dict[str, Any]:
         """The state of DISTINCT and LIMIT, for `spaseq.runtime.state.snapshot`."""
-        return {
-            "reported": [[*trigger, count] for trigger, count in self._reported.items()],
-            "projected": [[*trigger, list(seen)] for trigger, seen in self._projected.items()],
-        }
+        return layouts.PROJECTOR.written(
+            reported=[[*trigger, count] for trigger, count in self._reported.items()],
+            projected=[[*trigger, list(seen)] for trigger, seen in self._projected.items()],
+        )
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a snapshot."""
+        state = layouts.PROJECTOR.read(state)
         self._reported = {(partition, last): count for partition, last, count in state["reported"]}
         self._projected = {(partition, last): set(map(tuple, seen)) for partition, last, seen in state["projected"]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
@@ -23,7 +24,6 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.shared import PatternPool, Slice
 from spaseq.algebra.partitions import as_written
-from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.physical.evaluators import evaluator_of
@@ -73,6 +73,7 @@ class SequenceStage:
     ) -> None:
         compiled, query = plan.compiled, plan.compiled.query
         self._compiled = compiled
+        self._given = (dictionary, evaluator, background, pool, written, kernels)
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
         self._query, self._dictionary = query, dictionary
         self._graphs = KeptGraphs()
@@ -253,6 +254,17 @@ class SequenceStage:
             return ()
         return tuple(switch_in_words(switch) for switch in self._evaluator.switches)
 
+    @property
+    def state_kind(self) -> str:
+        """The kind of evaluator that can read the state."""
+        return self._evaluator.state_kind
+
+    def planned_as(self, plan: PhysicalPlan) -> tuple[SequenceStage, Callable[[], object]]:
+        """A new stage of the query by another plan, and what lets go of its constants."""
+        with self._dictionary.pins() as pins:
+            stage = SequenceStage(plan, *self._given)
+        return stage, partial(self._dictionary.unpin, pins)
+
     def snapshot(self) -> dict[str, Any]:
         """The state between two slices, without events that no match can contain."""
         oldest = self._evaluator.oldest_position()
@@ -269,14 +281,7 @@ class SequenceStage:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continues a new stage from a snapshot of the same query; RunError if another evaluator made it."""
-        kind = self._evaluator.state_kind
-        if state["kind"] != kind:
-            raise RunError(
-                f"the saved state of query '{self._query.name}' is that of evaluator '{state['kind']}', and "
-                f"'{kind}' cannot continue from it",
-                hint="choose the evaluator that wrote the state, or start with a new checkpoint folder",
-            )
+        """Continues a new stage from a snapshot of the same query by an evaluator of the same kind."""
         self._evaluator.restore(state["sequence"])
         self._position, self.matches = state["position"], state["matches"]
         self._names.restore(state["names"])

@@ -1,31 +1,37 @@
 """States as bytes: a versioned blob that carries terms, not ids, and no code.
 
-blob := MAGIC VERSION zlib(msgpack [text, lengths, numbers, tree])
+blob := MAGIC VERSION digest zlib(msgpack [text, lengths, numbers, tree])
 
 The terms are canonical N-Triples texts, one after the other in `text`, with their lengths in bytes and their numeric
 values (`Dictionary.numbers`), so that neither end touches a single one.
 `tree` is made of lists, mappings and plain values; an array is an extension with its type, shape and bytes, and in an
 array of `automata.state.Values` each id is replaced by the place of its term, from 1 on. So a blob means the same in
-every process, and for as long as this module can read its version.
+every process. What the tree consists of is declared by the layouts of its parts, which have versions of their own.
 """
 
 from __future__ import annotations
 
+import hashlib
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.state import Values
+from automata.state import Unreadable, Values
 from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import RunError
+from spaseq.runtime.state.layouts import EVENTS
 
-MAGIC, VERSION = b"SPAseq", 12
-"""Of the format and of what the operators put into it: one more whenever either changes."""
+MAGIC, VERSION = b"SPAseq", 13
+"""Of the format: one more whenever it changes."""
+RELEASED = 12
+"""The version that release 0.1.0 wrote, without a digest."""
+DIGEST_BYTES = 16
 
 _ARRAY, _VALUES = 1, 2
 _Packed = tuple[bytes, bytes, bytes, bytes]
@@ -41,24 +47,34 @@ def dumps(tree: Any, dictionary: Dictionary) -> bytes:
     """A state as a blob; its ids are those of the dictionary."""
     writer = _Writer(dictionary)
     body = msgspec.msgpack.encode(tree, enc_hook=writer.plain)
-    packed = msgspec.msgpack.encode((*writer.terms(), body))
-    return MAGIC + VERSION.to_bytes(2, "big") + zlib.compress(packed, _LEVEL)
+    packed = zlib.compress(msgspec.msgpack.encode((*writer.terms(), body)), _LEVEL)
+    return MAGIC + VERSION.to_bytes(2, "big") + digest(packed) + packed
+
+
+def version_of(blob: bytes) -> int | None:
+    """The version of a blob; None of bytes that are none."""
+    head = len(MAGIC) + 2
+    return int.from_bytes(blob[len(MAGIC) : head], "big") if blob[: len(MAGIC)] == MAGIC and len(blob) > head else None
 
 
 def loads(blob: bytes, dictionary: Dictionary) -> Any:
     """The state in a blob, with the dictionary's ids for its terms; RunError if it is damaged or of another version."""
-    head = len(MAGIC) + 2
-    version = int.from_bytes(blob[len(MAGIC) : head], "big")
-    if blob[: len(MAGIC)] != MAGIC or version != VERSION:
-        found = f"version {version}" if blob[: len(MAGIC)] == MAGIC else "no SPAseq state at all"
+    version = version_of(blob)
+    if version not in (VERSION, RELEASED):
+        found = "no SPAseq state at all" if version is None else f"version {version}"
         raise RunError(
-            f"the saved state is {found}; this SPAseq reads version {VERSION}",
+            f"the saved state is {found}; this SPAseq reads versions {RELEASED} and {VERSION}",
             hint="go on with the SPAseq that wrote it, or begin anew with a new checkpoint folder: the input is then "
             "read again from where the new job starts",
         )
+    packed = memoryview(blob)[len(MAGIC) + 2 :]
     try:
-        text, lengths, numbers, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=_Packed)
-    except (zlib.error, msgspec.MsgspecError) as error:
+        if version != RELEASED:
+            written, packed = packed[:DIGEST_BYTES], packed[DIGEST_BYTES:]
+            if digest(packed) != written:
+                raise Unreadable("its digest is another")
+        text, lengths, numbers, body = msgspec.msgpack.decode(zlib.decompress(packed), type=_Packed)
+    except (Unreadable, zlib.error, msgspec.MsgspecError) as error:
         hint = "begin anew with a new checkpoint folder"
         raise RunError(f"the saved state is damaged: {error}", hint=hint) from error
     interned = dictionary.intern_joined(text, _array(memoryview(lengths)), np.frombuffer(numbers, dtype=np.float64))
@@ -69,6 +85,11 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
         return Values(ids[array]) if code == _VALUES else array
 
     return msgspec.msgpack.decode(body, ext_hook=whole)
+
+
+def digest(data: bytes | memoryview) -> bytes:
+    """Tells whether bytes are those that were written, or a text the one that it was."""
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
 class _Writer:
@@ -165,16 +186,13 @@ def _array(data: memoryview) -> NDArray[Any]:
 def batch_state(batch: EventBatch) -> dict[str, Any]:
     """Events."""
     terms = dict(zip(_TERMS, map(Values, batch.terms), strict=True))
-    return {
-        "times": batch.times,
-        "streams": batch.streams,
-        "names": list(batch.names),
-        "offsets": batch.offsets,
-        **terms,
-    }
+    return EVENTS.written(
+        times=batch.times, streams=batch.streams, names=list(batch.names), offsets=batch.offsets, **terms
+    )
 
 
-def restored_batch(state: dict[str, Any]) -> EventBatch:
+def restored_batch(state: Mapping[str, Any]) -> EventBatch:
     """The events of a state."""
+    state = EVENTS.read(state)
     columns = (state[name].ids for name in _TERMS)
     return EventBatch(state["times"], state["streams"], state["names"], state["offsets"], *columns)

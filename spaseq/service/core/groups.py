@@ -162,3 +162,8 @@ class Group:
 def reads(running: Running, made: set[str | None]) -> bool:
     """True if a query reads one of these streams."""
     return any(iri in made for _, iri in running.meaning.streams)
+
+
+def in_words(reason: Exception) -> str:
+    """The reason for which a query was stopped, with the way out."""
+    return ": ".join(filter(None, (str(reason) or type(reason).__name__, getattr(reason, "hint", ""))))

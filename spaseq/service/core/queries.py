@@ -18,7 +18,7 @@ from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.admission import SOURCE
 from spaseq.service.core.counted import counts_of, waiting_at
-from spaseq.service.core.groups import Group, Running
+from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, uses_knowledge
 from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
@@ -115,7 +115,7 @@ class Queries:
             if before is not None and name in before.states and isinstance(reason, BackgroundError):
                 self._wait(group, name, before)
             else:
-                group.members[name].error, group.failing = _in_words(reason), True
+                group.members[name].error, group.failing = in_words(reason), True
         if not stopped:
             group.failures = 0
         self.main.network.release_terms(beside=[each.network for each in self.aside])
@@ -287,8 +287,4 @@ class Queries:
 
 def _failures(group: Group) -> dict[str, str]:
     """The reasons of the queries that have been stopped since the last call, by name."""
-    return {name: _in_words(reason) for name, reason in group.network.take_stopped().items()}
-
-
-def _in_words(reason: Exception) -> str:
-    return ": ".join(filter(None, (str(reason) or type(reason).__name__, getattr(reason, "hint", ""))))
+    return {name: in_words(reason) for name, reason in group.network.take_stopped().items()}

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from spaseq.runtime.state.snapshot import dumps, loads
-from spaseq.service.core.groups import Group, Running
+from sparql_gpm.dictionary import Dictionary
+from spaseq.runtime.state.released import separated
+from spaseq.runtime.state.saved_states import InputState, NetworkState, QueryState
+from spaseq.runtime.state.snapshot import loads
+from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.meanings import meaning_of
 from spaseq.service.core.queries import Queries
 
+WAY_BACK = "PUT it again with ?since=window, which rebuilds its state from the log"
+
 
 class SavedQuery(msgspec.Struct, frozen=True, array_like=True):
-    """A query of a group; the fields are those of `Running`."""
+    """A query of a group; the fields are those of `Running`. Release 0.1.0 had no state here."""
 
     name: str
     number: int
@@ -23,16 +28,27 @@ class SavedQuery(msgspec.Struct, frozen=True, array_like=True):
     rows: int
     error: str
     shadow: bool
+    state: QueryState | None = None
 
 
 class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
-    """A group: its queries in the order of the network, and the state of that."""
+    """A group: its queries in the order in which the network had them, with their states, and its inputs.
+
+    together    of release 0.1.0: all states in one blob
+    """
 
     number: int
     queries: list[SavedQuery]
     watermarks: dict[str, int]
     pausing: set[str]
-    state: bytes
+    together: bytes = b""
+    inputs: list[InputState] = []
+
+    @property
+    def state_bytes(self) -> int:
+        """The size of the states."""
+        states = [each.state.blob for each in self.queries if each.state is not None]
+        return sum(map(len, (self.together, *states, *(each.blob for each in self.inputs))))
 
 
 def saved_groups(queries: Queries) -> list[SavedGroup]:
@@ -40,27 +56,61 @@ def saved_groups(queries: Queries) -> list[SavedGroup]:
     return [_saved(queries, group) for group in queries.groups]
 
 
-def restore_groups(queries: Queries, saved: Sequence[SavedGroup]) -> None:
-    """Continue from saved groups; there are no queries yet."""
+def restore_groups(queries: Queries, saved: Sequence[SavedGroup], last_row: Callable[[int, int], int]) -> None:
+    """Continue from saved groups; there are no queries yet. A query whose state cannot be read has failed.
+
+    last_row    the number of the last row that such a query, by its number, had before it failed at a record
+    """
     queries.operators.use_kernels()
     queries.aside = [Group(queries.operators.network(), 0) for _ in saved[1:]]
     for group, each in zip(queries.groups, saved, strict=True):
         group.number, group.pausing = each.number, set(each.pausing)
+        network = _states(each, queries.operators.dictionary)
         for query in each.queries:
             queries.operators.add(group, _running(query))
         group.watermarks = dict(each.watermarks)
-        group.network.restore(loads(each.state, queries.operators.dictionary))
+        by_name = {state.name: state for state in network.queries}
+        states = {member.reader: by_name[name] for name, member in group.members.items() if name in by_name}
+        group.network.restore(network.inputs, states, WAY_BACK)
+        _fail(group, last_row)
 
 
 def _saved(queries: Queries, group: Group) -> SavedGroup:
     by_reader = {running.reader: running for running in group.members.values()}
-    ordered = [by_reader[reader] for reader in group.network.readers]
+    inputs, states = group.network.snapshot()
     members = [
-        SavedQuery(each.name, each.number, each.put, each.text, each.max_runs, each.rows, each.error, each.shadow)
-        for each in ordered
+        SavedQuery(
+            each.name,
+            each.number,
+            each.put,
+            each.text,
+            each.max_runs,
+            each.rows,
+            each.error,
+            each.shadow,
+            states[reader],
+        )
+        for reader in group.network.readers
+        for each in (by_reader[reader],)
     ]
-    state = dumps(group.network.snapshot(), queries.operators.dictionary)
-    return SavedGroup(group.number, members, group.watermarks, group.pausing, state)
+    return SavedGroup(group.number, members, group.watermarks, group.pausing, b"", inputs)
+
+
+def _fail(group: Group, last_row: Callable[[int, int], int]) -> None:
+    """Let the queries whose states cannot be read have failed; for a shadow, those that read its stream."""
+    for name, reason in group.network.take_stopped().items():
+        unread = group.members[name]
+        for running in group.downstream(unread) if unread.shadow else [unread]:
+            running.reader.stop(reason)
+            running.error, running.rows = in_words(reason), last_row(running.number, group.number)
+            group.failing = True
+
+
+def _states(saved: SavedGroup, dictionary: Dictionary) -> NetworkState:
+    if not saved.together:
+        return NetworkState(saved.inputs, [each.state for each in saved.queries if each.state is not None])
+    written = [(each.name, each.text) for each in saved.queries]
+    return separated(loads(saved.together, dictionary), written, dictionary)
 
 
 def _running(saved: SavedQuery) -> Running:

@@ -11,8 +11,8 @@ from spaseq.service.core.records import Answered
 from spaseq.service.core.saved_groups import SavedGroup
 from spaseq.service.core.state import State
 
-VERSION = 1
-"""Of snapshots; one more when an older service could not read them."""
+VERSION = 2
+"""Of snapshots; one more when an older service could not read them. Release 0.1.0 wrote version 1."""
 
 
 class Memory(msgspec.Struct, frozen=True, array_like=True):
@@ -53,9 +53,9 @@ def load(body: bytes | None) -> Saved:
         return Saved(VERSION, State(), [], [], [])
     try:
         version = msgspec.msgpack.decode(body, type=list[object])[0]
-        if version == VERSION:
+        if version in (1, VERSION):
             return msgspec.msgpack.decode(body, type=Saved)
     except (msgspec.MsgspecError, IndexError) as error:
         raise RunError(f"the snapshot is damaged: {error}", hint="restore the data folder from a back-up") from error
     hint = "start the service with the SPAseq that wrote it"
-    raise RunError(f"the snapshot has version {version}, this SPAseq reads {VERSION}", hint=hint)
+    raise RunError(f"the snapshot has version {version}, this SPAseq reads 1 and {VERSION}", hint=hint)

@@ -98,6 +98,11 @@ class Database:
         found = self._read().execute("select query, number, n, error from failed")
         return {query: (number, n, error) for query, number, n, error in found}
 
+    def last_row(self, query: int, number: int) -> int:
+        """The number of the last row of a query that has failed at a record, or fails there now."""
+        failed_at, last, _ = self.failures().get(query, (-1, 0, ""))
+        return last if failed_at == number else self.newest_row(query)
+
     def delivered(self, sink: str) -> tuple[int, bytes] | None:
         """The number of the last row that a sink has taken, and its note for itself; None before the first."""
         found: tuple[int, bytes] | None = self._read().execute(_DELIVERED, (sink,)).fetchone()

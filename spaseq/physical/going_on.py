@@ -16,20 +16,19 @@ from spaseq.physical.planner import plan_query
 from spaseq.physical.program import Compiled
 
 _REASON = "its saved state is that of this evaluator"
-_EVALUATORS = {
-    layouts.RUNS.name: ("nfa", False),
-    layouts.REGISTERS.name: ("nfa", True),
-    layouts.CEA.name: ("cea", True),
-    layouts.CHAINS.name: ("lazy", False),
-    layouts.PROPAGATION.name: ("auto", False),
-}
-"""By the layout of a state, the name that `--evaluator` takes, and whether in kernels."""
+_IN_KERNELS = {layouts.REGISTERS.name: "nfa", layouts.CEA.name: "cea"}
+"""By the layout of a state of kernels, the name of their evaluator."""
 
 
 def goes_on(plan: PhysicalPlan, own_kind: str, kind: str, state: Mapping[str, Any]) -> bool:
     """Whether the evaluator of a plan, whose states are of `own_kind`, reads a state of `kind`."""
-    if kind != layouts.ADAPTIVE.name or kind != own_kind:
-        return kind == own_kind
+    if kind != own_kind:
+        return False
+    plain, state = _of_one_lane(kind, state)
+    if plain == layouts.CHAINS.name:
+        return plan.evaluator == _lazy(state)
+    if plain != layouts.ADAPTIVE.name:
+        return True
     if not _takes_kernels(state):
         return plan.later is None
     by_rates = state["policy"]["other"] is not None
@@ -41,11 +40,10 @@ def plan_of_state(planned: PhysicalPlan, kind: str, state: Mapping[str, Any]) ->
 
     It cannot if it does not run the query any more, or if the other one was asked for.
     """
-    lanes, _, plain = kind.rpartition(" of ")
-    state = state["lanes"][0] if lanes else state
+    plain, state = _of_one_lane(kind, state)
     compiled = planned.compiled
     try:
-        plan = _adaptive(compiled, state) if plain == layouts.ADAPTIVE.name else _plan(compiled, plain)
+        plan = _plan(compiled, plain, state)
     except InputError as error:
         raise Unreadable(f"evaluator '{kind}' wrote it, which does not run the query any more: {error}") from error
     if planned.asked and planned.evaluator != plan.evaluator:
@@ -53,15 +51,36 @@ def plan_of_state(planned: PhysicalPlan, kind: str, state: Mapping[str, Any]) ->
     return replace(plan, reason=_REASON)
 
 
-def _plan(compiled: Compiled, kind: str) -> PhysicalPlan:
-    if kind not in _EVALUATORS:
-        raise Unreadable(f"an evaluator '{kind}' wrote it, which this SPAseq does not have")
-    name, kernels = _EVALUATORS[kind]
-    plan = plan_query(compiled, name, kernels=kernels)
-    as_written = plan.form is Form.KERNELS if kernels else name != "auto" or plan.evaluator == PROPAGATION
+def _plan(compiled: Compiled, kind: str, state: Mapping[str, Any]) -> PhysicalPlan:
+    match kind:
+        case layouts.RUNS.name:
+            return plan_query(compiled, "nfa", kernels=False)
+        case layouts.CHAINS.name:
+            return plan_query(compiled, _lazy(state), kernels=False)
+        case layouts.ADAPTIVE.name:
+            return _adaptive(compiled, state)
+        case layouts.REGISTERS.name | layouts.CEA.name:
+            plan = plan_query(compiled, _IN_KERNELS[kind])
+            as_written = plan.form is Form.KERNELS
+        case layouts.PROPAGATION.name:
+            plan = plan_query(compiled, kernels=False)
+            as_written = plan.evaluator == PROPAGATION
+        case _:
+            raise Unreadable(f"an evaluator '{kind}' wrote it, which this SPAseq does not have")
     if not as_written:
         raise Unreadable(f"evaluator '{kind}' wrote it, which does not run the query any more")
     return plan
+
+
+def _of_one_lane(kind: str, state: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The kind and the state of one of several evaluators that take turns; of one alone its own."""
+    lanes, _, plain = kind.rpartition(" of ")
+    return (plain, layouts.LANES.read(state)["lanes"][0]) if lanes else (kind, state)
+
+
+def _lazy(state: Mapping[str, Any]) -> str:
+    """The lazy evaluator that wrote a state: a tree has no order of its units to keep."""
+    return "lazy" if any(chain["plan"] for chain in state["chains"]) else "tree"
 
 
 def _adaptive(compiled: Compiled, state: Mapping[str, Any]) -> PhysicalPlan:

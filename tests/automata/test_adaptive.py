@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 from hypothesis import assume, given, settings
@@ -61,10 +62,13 @@ class Moody:
     def live_ids(self) -> list[Ids]:
         return []
 
-    def snapshot(self) -> dict[str, str]:
-        return {"mood": self._mood}
+    def snapshot(self) -> dict[str, Any]:
+        """With what tells the policy in whose place it is (`spaseq.physical.going_on`)."""
+        if set(self._names) <= set(NAMES):
+            return {"mood": self._mood}
+        return {"mood": self._mood, "slices": 0, "other": {} if len(self._names) > 2 else None}
 
-    def restore(self, state: Mapping[str, str]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         self._mood = state["mood"]
 
 

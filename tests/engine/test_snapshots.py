@@ -135,18 +135,6 @@ def _snapshot() -> bytes:
     return engine.snapshot()
 
 
-def test_a_snapshot_that_is_damaged_anywhere_is_refused() -> None:
-    whole, dice = _snapshot(), Random(5)
-    for _ in range(60):
-        place = dice.randrange(len(whole))
-        flipped = whole[:place] + bytes([whole[place] ^ 1 << dice.randrange(8)]) + whole[place + 1 :]
-        for damaged in (flipped, whole[:place]):
-            with pytest.raises(spaseq.InputError, match=r"damaged|no snapshot|version"):
-                spaseq.Engine.restore(damaged)
-    with pytest.raises(spaseq.InputError, match="damaged"):
-        spaseq.Engine.restore(whole + b"x")
-
-
 @pytest.mark.parametrize("foreign", [b"", b"something else", "text", None, 3])
 def test_what_is_no_snapshot_is_refused(foreign: Any) -> None:
     with pytest.raises(spaseq.InputError, match=r"no snapshot of an engine|is bytes, not (str|NoneType|int)"):
@@ -154,10 +142,10 @@ def test_what_is_no_snapshot_is_refused(foreign: Any) -> None:
 
 
 def test_a_snapshot_of_another_version_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_engine, "_VERSIONS", b"\x00\x63\x00\x01")
+    monkeypatch.setattr(saved_engine, "VERSION", 99)
     other = _snapshot()
     monkeypatch.undo()
-    with pytest.raises(spaseq.InputError, match=r"is of version 99\.1; this SPAseq reads version \d+\.\d+") as caught:
+    with pytest.raises(spaseq.InputError, match="is of version 99; this SPAseq reads versions 1 and 2") as caught:
         spaseq.Engine.restore(other)
     assert "restore it with the SPAseq that made it" in str(caught.value.hint)
 

@@ -2,7 +2,7 @@
 
 FOLDER/engine/NAME.state        the state of an engine, by the options that it was made with
 FOLDER/service.tar.gz           the data folder of a service that was ended; killed-service.tar.gz: before that
-FOLDER/spark.tar.gz             the checkpoint of a job that was stopped
+FOLDER/spark.tar.gz             the checkpoint of a job that was stopped; spark.rows: what it finds in the other half
 
 Each has read the first half of `EVENTS`. It is run once, with the code of the release, and its folder is then kept.
 """
@@ -10,6 +10,7 @@ Each has read the first half of `EVENTS`. It is run once, with the code of the r
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -74,6 +75,8 @@ QUERIES = {
 """Queries whose states are of all kinds, some of which make and read a stream."""
 KNOWING = _query("SELECT ?k ?Av", "40 SECONDS SLIDING", "A : B", A, _step("B", f"GRAPH <{KNOWN}> {{ ?k :kind :even }}"))
 KNOWING = KNOWING.replace("WHERE", f"FROM NAMED <{KNOWN}> WHERE")
+PLACE = "/PLACE"
+"""Stands for a job's folder in its checkpoint."""
 SPARK = ("chain", "conditions", "negated", "parts", "made", "reads")
 """Queries of the job on Spark."""
 ENGINES: dict[str, dict[str, Any]] = {
@@ -221,20 +224,35 @@ def write_service(folder: Path) -> None:
         _packed(Path(place, "data"), folder / "service.tar.gz")
 
 
-def job(spark: SparkSession, folder: Path, found: list[Any], **options: Any) -> None:
-    """Run the job over the files in a folder, until it has read them all; its rows are added to `found`."""
+def job(spark: SparkSession, folder: Path, more: str, **options: Any) -> list[str]:
+    """Run the job in a folder until it has read all files there, and one more; the rows that it finds, sorted."""
     import spaseq.spark
 
+    inputs, found = folder / "in", list[str]()
+    inputs.mkdir(exist_ok=True)
+    (inputs / f"{len(list(inputs.iterdir()))}.nq").write_text(more)
     spaseq.spark.register(spark)
     frame = spark.readStream.format("spaseq").load(str(folder / "in"))
     queries = [spaseq.parse(QUERIES[name], name) for name in SPARK]
     outcomes = spaseq.spark.run(spark, queries, {"S": frame}, shards=2, **options)
 
     def take(batch: Any, number: int) -> None:
-        found.extend(batch.collect())
+        found.extend(map(str, batch.collect()))
 
     writer = outcomes.writeStream.foreachBatch(take).option("checkpointLocation", str(folder / "checkpoint"))
     writer.trigger(availableNow=True).start().awaitTermination()
+    return sorted(found)
+
+
+def moved(checkpoint: Path, before: str, now: str) -> None:
+    """Let a checkpoint, and the folder beside it that its job reads, be at another place."""
+    for name in ("offsets/0", "state/0/_metadata/v2/0"):
+        path = checkpoint / name
+        *head, last = path.read_text().replace(before, now).split("\n")
+        if name == "offsets/0":
+            last = json.dumps({**json.loads(last), "names": ""})  # a digest of where the files were
+        path.write_text("\n".join([*head, last]))
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
 def on_spark(events: Sequence[Event]) -> str:
@@ -249,11 +267,12 @@ def write_spark(folder: Path) -> None:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     with TemporaryDirectory() as place:
-        inputs = Path(place, "in")
-        inputs.mkdir()
-        (inputs / "0.nq").write_text(on_spark(EVENTS[:HALF]))
-        job(spark, Path(place), [], compiled=False)
+        job(spark, Path(place), on_spark(EVENTS[:HALF]), compiled=False)
+        moved(Path(place, "checkpoint"), place, PLACE)
         _packed(Path(place, "checkpoint"), folder / "spark.tar.gz")
+        moved(Path(place, "checkpoint"), PLACE, place)
+        found = job(spark, Path(place), on_spark(EVENTS[HALF:]), compiled=False)
+        (folder / "spark.rows").write_text("".join(f"{row}\n" for row in found))
     spark.stop()
 
 

@@ -19,6 +19,7 @@ from tests.states.release import EVENTS, HALF, QUERIES, pushed
 
 NAMES = ("made", "reads", "both", "chain", "negated", "parts", "two")
 ORDINARY = ("chain", "parts")
+CHAINS = (("made", "reads", *ORDINARY), ("made", "both", *ORDINARY), ("reads", "made", "chain"))
 Found = dict[str, list[Row]]
 
 
@@ -48,9 +49,7 @@ def undisturbed(names: tuple[str, ...]) -> Found:
     return found
 
 
-@pytest.mark.parametrize(
-    "names", [("made", "reads", *ORDINARY), ("made", "both", *ORDINARY), ("reads", "made", "chain")]
-)
+@pytest.mark.parametrize("names", CHAINS)
 def test_an_engine_that_goes_on_elsewhere_gives_every_query_its_own_state(names: tuple[str, ...]) -> None:
     """On 8b7edbed two of the four queries of the first row had each other's states, and the second went on no more."""
     found: Found = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace as relocated
 from hashlib import file_digest
@@ -36,11 +36,12 @@ from spaseq.service.settings.streams import StreamSettings
 class Declarations:
     """Changes of what is declared.
 
-    folder  of the copies of knowledge bases: what was put stays, whatever becomes of the file
+    folder      of the copies of knowledge bases: what was put stays, whatever becomes of the file
+    has_failed  whether a query, by its name, has failed: one that is put again runs again
     """
 
-    def __init__(self, admission: Admission, folder: Path, clock: Clock) -> None:
-        self._admission, self._folder, self._clock = admission, folder, clock
+    def __init__(self, admission: Admission, folder: Path, clock: Clock, has_failed: Callable[[str], bool]) -> None:
+        self._admission, self._folder, self._clock, self._has_failed = admission, folder, clock, has_failed
         self._dependencies = Dependencies()
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -145,12 +146,13 @@ class Declarations:
             if known is None and changes.text is UNSET:
                 raise Refused(422, "Unusable value", "text: it is missing")
             settings = known.settings.changed(changes) if known is not None else _made(changes)
-            if known is not None and known.settings == replace(settings, since=known.settings.since):
+            failed = known is not None and self._has_failed(name)
+            if known is not None and not failed and known.settings == replace(settings, since=known.settings.since):
                 return False, None
             meaning = self._checked(state, name, settings.text)
             self._check_streams(state, name, meaning)
             same = known is not None and known.settings.text == settings.text
-            same = same and known is not None and known.settings.max_runs == settings.max_runs
+            same = same and known is not None and known.settings.max_runs == settings.max_runs and not failed
             since = "kept" if same else changes.since
             return known is None, self._admission.change(QueryPut(name, self._clock.wall(), settings, since))
 

@@ -68,6 +68,11 @@ class Queries:
         found = (group.members.get(name) for group in self.groups)
         return next((each for each in found if each is not None and not each.shadow), None)
 
+    def has_failed(self, name: str) -> bool:
+        """True if a query was stopped by an error."""
+        running = self.running(name)
+        return running is not None and bool(running.error)
+
     def runs(self, name: str) -> int:
         """The number of partial matches of a query that its window, as far as it has been read, lets go on."""
         running, counts = self.running(name), self.run_counts(name)

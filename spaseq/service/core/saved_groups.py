@@ -8,7 +8,7 @@ import msgspec
 
 from sparql_gpm.dictionary import Dictionary
 from spaseq.runtime.state.released import separated
-from spaseq.runtime.state.saved_states import InputState, NetworkState, QueryState
+from spaseq.runtime.state.saved_states import InputState, QueryState
 from spaseq.runtime.state.snapshot import loads
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.meanings import meaning_of
@@ -65,13 +65,12 @@ def restore_groups(queries: Queries, saved: Sequence[SavedGroup], last_row: Call
     queries.aside = [Group(queries.operators.network(), 0) for _ in saved[1:]]
     for group, each in zip(queries.groups, saved, strict=True):
         group.number, group.pausing = each.number, set(each.pausing)
-        network = _states(each, queries.operators.dictionary)
+        inputs, states = _states(each, queries.operators.dictionary)
         for query in each.queries:
             queries.operators.add(group, _running(query))
         group.watermarks = dict(each.watermarks)
-        by_name = {state.name: state for state in network.queries}
-        states = {member.reader: by_name[name] for name, member in group.members.items() if name in by_name}
-        group.network.restore(network.inputs, states, WAY_BACK)
+        readers = {group.members[name].reader: state for name, state in states.items()}
+        group.network.restore(inputs, readers, WAY_BACK)
         _fail(group, last_row)
 
 
@@ -106,11 +105,13 @@ def _fail(group: Group, last_row: Callable[[int, int], int]) -> None:
             group.failing = True
 
 
-def _states(saved: SavedGroup, dictionary: Dictionary) -> NetworkState:
+def _states(saved: SavedGroup, dictionary: Dictionary) -> tuple[list[InputState], dict[str, QueryState]]:
+    """The states of the inputs, and those of the queries by name."""
     if not saved.together:
-        return NetworkState(saved.inputs, [each.state for each in saved.queries if each.state is not None])
+        return saved.inputs, {each.name: each.state for each in saved.queries if each.state is not None}
     written = [(each.name, each.text) for each in saved.queries]
-    return separated(loads(saved.together, dictionary), written, dictionary)
+    network = separated(loads(saved.together, dictionary), written, dictionary)
+    return network.inputs, {state.name: state for state in network.queries}
 
 
 def _running(saved: SavedQuery) -> Running:

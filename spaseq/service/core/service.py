@@ -61,6 +61,8 @@ class Service:
     explaining  the reasons of rows and of missing rows
     """
 
+    _queries: Queries
+
     def __init__(self, data: Path, limits: Limits, clock: Clock, files: Files) -> None:
         self._lock = _locked(data)
         self._database = Database(data / "service.sqlite")
@@ -70,7 +72,9 @@ class Service:
         self._admission = Admission(
             self._log, saved.state, clock, self._hand, self._waiting, limits.queue, boot, self._kernels
         )
-        self._declarations = Declarations(self._admission, data / "kb", clock)
+        self._declarations = Declarations(
+            self._admission, data / "kb", clock, lambda name: self._queries.has_failed(name)
+        )
         upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
         self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of, self._kernels)
         if saved.groups:

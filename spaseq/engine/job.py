@@ -25,8 +25,9 @@ from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, is_read_ahead, open_sorted, open_stream, open_table
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
-from spaseq.runtime.embedded.network import InPieces, Network, Result
+from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.embedded.pieces import InPieces, Result
 from spaseq.runtime.order.reorder import BEFORE_ALL
 
 if TYPE_CHECKING:

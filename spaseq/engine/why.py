@@ -26,7 +26,7 @@ from spaseq.inputs.streams import SourceBatch
 from spaseq.outputs.explanations import Why, WhyGroup
 from spaseq.outputs.rows import Row
 from spaseq.physical.program import compile_program
-from spaseq.runtime.embedded.network import InPieces
+from spaseq.runtime.embedded.pieces import InPieces
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.why.evidence import Evidence, part_between
 from spaseq.runtime.why.reasons import absences, matches_of, steps_taken

@@ -21,7 +21,7 @@ _IN_KERNELS = {layouts.REGISTERS.name: "nfa", layouts.CEA.name: "cea"}
 
 
 def goes_on(plan: PhysicalPlan, own_kind: str, kind: str, state: Mapping[str, Any]) -> bool:
-    """Whether the evaluator of a plan, whose states are of `own_kind`, reads a state of `kind`."""
+    """True if the evaluator of a plan, whose states are of `own_kind`, reads a state of `kind`."""
     if kind != own_kind:
         return False
     plain, state = _of_one_lane(kind, state)
@@ -93,7 +93,7 @@ def _adaptive(compiled: Compiled, state: Mapping[str, Any]) -> PhysicalPlan:
 
 
 def _takes_kernels(state: Mapping[str, Any]) -> bool:
-    """Whether the policy of an adaptive evaluator takes kernels once they pay."""
+    """True if the policy of an adaptive evaluator takes kernels once they pay."""
     return "slices" in state["policy"]
 
 

@@ -5,10 +5,9 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.shared import Slice
-from spaseq.errors import InputError, RunError
+from spaseq.errors import InputError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Audience, OnRows, Order, Reader
@@ -25,15 +24,14 @@ from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.embedded.pausing import waits_too_long
+from spaseq.runtime.embedded.pieces import InPieces, at_once
 from spaseq.runtime.embedded.reader_state import HoldsIds, ReaderState, reader_state, restore_reader
 from spaseq.runtime.embedded.readers import Readers
 from spaseq.runtime.embedded.saving import Restoring, saved_states, unreadable
+from spaseq.runtime.embedded.stopped import Stopped
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 from spaseq.runtime.state.saved_states import InputState, QueryState
 
-Result = TypeVar("Result")
-InPieces = Generator[None, None, Result]
-"""Work that stops after each piece of rows, so that none need be kept, and its result."""
 _TERMS_KEPT_MIN = 200_000
 """Terms below which unneeded ones are not released."""
 
@@ -54,7 +52,7 @@ class Network:
         self._by_iri = self._audiences.by_iri
         self._changed: dict[Audience, None] = {}
         self._kept = _TERMS_KEPT_MIN
-        self._stopped: dict[str, Exception] = {}
+        self._stopped = Stopped()
 
     def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows, text: str | None = None) -> Reader:
         """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself.
@@ -207,20 +205,15 @@ class Network:
     @property
     def goes_on(self) -> bool:
         """False once every query has been stopped."""
-        return not self._readers or any(reader.operator or reader.dormant for reader in self._readers)
+        return not self._readers or not all(reader.stopped for reader in self._readers)
 
     def take_stopped(self) -> dict[str, Exception]:
         """The reasons of the queries that have been stopped since the last call, by name."""
-        stopped, self._stopped = self._stopped, {}
-        return stopped
+        return self._stopped.take()
 
     def raise_stopped(self) -> None:
         """Raises RunError if queries have been stopped since the last call."""
-        if self._stopped:
-            stopped = self.take_stopped()
-            names, reason = ", ".join(f"'{name}'" for name in stopped), next(iter(stopped.values()))
-            who = f"query {names} was" if len(stopped) == 1 else f"queries {names} were"
-            raise RunError(f"{who} stopped: {reason}", hint=getattr(reason, "hint", ""))
+        self._stopped.raise_any()
 
     def watermark(self, iri: str) -> int:
         """The time before which no event will arrive on a stream."""
@@ -271,7 +264,7 @@ class Network:
             try:
                 restoring.restore(reader, states.get(reader))
             except Exception as error:  # whatever is wrong with one state, the others are sound
-                self._stop(reader, unreadable(reader, error, way_back))
+                self._stopped.stop(reader, unreadable(reader, error, way_back))
                 if reader.audience is joined:
                     self._audiences.open_to_new(reader.iris).add(reader)
 
@@ -383,11 +376,7 @@ class Network:
                     if rows:
                         yield rows
         except self._failures as reason:
-            self._stop(reader, reason)
-
-    def _stop(self, reader: Reader, reason: Exception) -> None:
-        reader.stop(reason)
-        self._stopped[reader.query.name] = reason
+            self._stopped.stop(reader, reason)
 
     def _derive(self, reader: Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
         """Hands rows on to the readers of the stream that they make up."""
@@ -400,13 +389,3 @@ class Network:
                 other.input.close(derived.iri)
             else:
                 other.input.advance(derived.iri, oldest(watermark))
-
-
-def at_once(pieces: InPieces[Result]) -> Result:
-    """The result of what can stop after each piece of rows, and does not."""
-    while True:
-        try:
-            next(pieces)
-        except StopIteration as end:
-            result: Result = end.value
-            return result

@@ -88,7 +88,7 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
 
 
 def digest(data: bytes | memoryview) -> bytes:
-    """Tells whether bytes are those that were written, or a text the one that it was."""
+    """A digest of bytes, by which they are known again."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from pyspark.errors import PySparkException
 
@@ -16,6 +17,8 @@ from spaseq.errors import RunError
 from spaseq.lang.parse import parse
 from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.session import as_spaseq_error
+from spaseq.runtime.spark.shard import SavedShard
+from spaseq.runtime.state.saved_states import NetworkState
 from spaseq.runtime.state.snapshot import VERSION, dumps, loads
 from tests.spark.pipeline import job_of
 
@@ -75,6 +78,19 @@ def test_the_evaluator_that_wrote_a_state_goes_on_unless_another_is_asked_for() 
     again = staged.Shards(job(TEXT, compiled=True)).shard(1)
     again.restore(blob)
     staged.Shards(SAVED).shard(1).restore(again.snapshot())
+
+
+def test_a_state_of_a_query_that_cannot_be_read_names_the_query() -> None:
+    shards = staged.Shards(SAVED)
+    dictionary = Dictionary()
+    saved = SavedShard.of(shards.shard(1).snapshot(), dictionary, lambda record: ["q0"])
+    (state,) = saved.network.queries
+    for wrong in (state.blob[:-1], b"random bytes", state.blob[::-1]):
+        network = NetworkState(saved.network.inputs, [msgspec.structs.replace(state, blob=wrong)])
+        blob = replace(saved, network=network).blob(dictionary)
+        with pytest.raises(RunError, match="the saved state of query 'q0' cannot be read") as caught:
+            staged.Shards(SAVED).shard(1).restore(blob)
+        assert "begin with a new checkpoint" in caught.value.hint
 
 
 def test_a_query_written_otherwise_and_another_delay_are_the_same_job() -> None:

@@ -18,14 +18,21 @@ _HOW = "(files are solved once and looked up; an endpoint is asked for distinct 
 
 
 def describe(
-    query: AnyQuery, evaluator: str = "auto", kb: Knowledge | None = None, options: RunOptions | None = None
+    query: AnyQuery,
+    evaluator: str = "auto",
+    kb: Knowledge | None = None,
+    options: RunOptions | None = None,
+    changing: bool = False,
 ) -> Description:
-    """The description of a query, with proofs about knowledge bases that are given; InputError if one is unusable."""
+    """The description of a query, with proofs about knowledge bases that are given; InputError if one is unusable.
+
+    changing    nothing is proven, as knowledge bases are exchanged while queries run
+    """
     (meaning,) = meanings_of(query)
     check_knowledge(kb)
     if not kb:
         return _described(meaning, optimise(meaning, None), None, evaluator)
-    setup = Setup(named_knowledge([meaning], kb), options or RunOptions(), Dictionary(), [meaning])
+    setup = Setup(named_knowledge([meaning], kb), options or RunOptions(), Dictionary(), [meaning], changing=changing)
     try:
         return _described(meaning, setup.optimised(meaning), setup.bases, evaluator)
     finally:

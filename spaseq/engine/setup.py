@@ -29,7 +29,7 @@ from spaseq.engine.kernels import KernelsThatPay, background_kernels
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.graphs import graph_batch, is_graph
-from spaseq.optimise.driver import Optimised, optimise
+from spaseq.optimise.driver import NothingProven, Optimised, optimise
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
@@ -43,6 +43,7 @@ from spaseq.runtime.zero_rows.observed import Observed
 if TYPE_CHECKING:
     from kb.base import Base
 
+_EXCHANGED = "it may be put again while the query runs"
 _NOTHING: Mapping[str, Iterable[str]] = {}
 ZERO_ROWS_QUERIES_MAX = 5
 """Queries without a row of which the reason is looked for."""
@@ -58,6 +59,7 @@ class Setup:
     queries     those that will be compiled, None: not known yet; triples that they cannot use are not kept
     bases       the knowledge bases, loaded before by a setup for the same arguments
     operators   what queries become
+    changing    knowledge bases are exchanged while queries run: nothing is proven about them
 
     Raises InputError for a knowledge base or an option that cannot be used.
     """
@@ -70,6 +72,7 @@ class Setup:
         queries: Sequence[TemporalQuery] | None = None,
         bases: KnowledgeBases | None = None,
         operators: type[QueryOperator] = QueryOperator,
+        changing: bool = False,
     ) -> None:
         if options.runtime != "embedded":
             raise InputError(
@@ -77,7 +80,7 @@ class Setup:
                 hint="leave --runtime out: queries run in this process",
             )
         self._options = options
-        self._operators = operators
+        self._operators, self._changing = operators, changing
         self._dictionary = dictionary
         self.evaluator = ExpressionEvaluator(dictionary)
         self.pool = PatternPool(dictionary, self.evaluator, options.match_bounds, self._leave_out)
@@ -103,7 +106,7 @@ class Setup:
     def optimised(self, query: TemporalQuery) -> Optimised:
         """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
         with _told_to_the_user():
-            return optimise(query, self.background(query))
+            return optimise(query, NothingProven(_EXCHANGED) if self._changing else self.background(query))
 
     def operator(self, query: TemporalQuery, max_runs: int | None = None) -> QueryOperator:
         """The query, planned and ready; raises InputError for a knowledge base that it names and nobody supplies.

@@ -40,6 +40,25 @@ class Facts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class NothingProven(Facts):
+    """Of no knowledge base anything can be proven."""
+
+    reason: str
+
+    def unprovable(self, name: str) -> str | None:
+        """The reason."""
+        return self.reason
+
+    def one_each(self, name: str, pattern: Pattern, keys: Sequence[str]) -> bool:
+        """Never."""
+        return False
+
+    def covers(self, name: str, pattern: Pattern, given: Pattern, keys: Sequence[str]) -> bool:
+        """Never."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class Placement:
     """The place where a pattern over a knowledge base is joined.
 

@@ -73,8 +73,20 @@ QUERIES = {
                    _step("B", stream="T"), streams="DT"),
 }  # fmt: skip
 """Queries whose states are of all kinds, some of which make and read a stream."""
-KNOWING = _query("SELECT ?k ?Av", "40 SECONDS SLIDING", "A : B", A, _step("B", f"GRAPH <{KNOWN}> {{ ?k :kind :even }}"))
-KNOWING = KNOWING.replace("WHERE", f"FROM NAMED <{KNOWN}> WHERE")
+KNOWING = {
+    "knowing": _query(
+        "SELECT ?k ?Av", "40 SECONDS SLIDING", "A : B", A, _step("B", f"GRAPH <{KNOWN}> {{ ?k :kind :even }}")
+    ),
+    "enriched": _query(
+        "SELECT ?k ?c",
+        "40 SECONDS SLIDING",
+        "A ; B",
+        _step("A", f"OPTIONAL {{ GRAPH <{KNOWN}> {{ ?k :kind ?c }} }}"),
+        B,
+    ),
+}
+KNOWING = {name: text.replace("WHERE", f"FROM NAMED <{KNOWN}> WHERE") for name, text in KNOWING.items()}
+"""Queries that ask a knowledge base; the release joined matches of the second with it."""
 PLACE = "/PLACE"
 """Stands for a job's folder in its checkpoint."""
 SPARK = ("chain", "conditions", "negated", "parts", "made", "reads")
@@ -200,7 +212,7 @@ def served(folder: Path, known: Path) -> Service:
     for name, iri in STREAMS.items():
         service.put_stream(name, StreamSettings(iri, max_delay="3s"))
     service.put_kb("known", KnowledgeSettings(KNOWN, path=str(known)))
-    for name, text in {**QUERIES, "knowing": KNOWING}.items():
+    for name, text in {**QUERIES, **KNOWING}.items():
         service.put_query(name, QueryChanges(text))
     return service
 

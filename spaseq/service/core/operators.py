@@ -11,10 +11,12 @@ from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
+from spaseq.optimise.driver import optimise
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import BEFORE_ALL
+from spaseq.runtime.state.saved_states import shape_digest
 from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import uses_knowledge
@@ -33,7 +35,7 @@ class Operators:
         self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
         self._patient: set[str] = set()
         impatient = {iri: self._impatient(iri, source) for iri, source in knowledge.items()}
-        self._setup = Setup(impatient, RunOptions(), self.dictionary)
+        self._setup = Setup(impatient, RunOptions(), self.dictionary, changing=True)
         self.over = BatchOver(self._setup.bases)
         self._replaced: list[tuple[int, Base]] = []
 
@@ -92,6 +94,14 @@ class Operators:
         running.lines = self._lines
         running.reader = group.network.add_restored(operator, running.take, state)
         group.enter(running)
+
+    def joined_late(self, meaning: TemporalQuery) -> bool:
+        """True if release 0.1.0 joined matches of a query, and not events, with what its knowledge bases prove.
+
+        They may be put again, which those states do not survive, so that events are joined.
+        """
+        proven = optimise(meaning, self._setup.background(meaning)).query
+        return shape_digest(proven) != shape_digest(self._setup.optimised(meaning).query)
 
     def bound_letters(self) -> list[DeadLetter]:
         """The dead letters of events over a bound since the last call."""

@@ -78,7 +78,7 @@ class Overview:
         declared = self._state.queries.get(name)
         if declared is None:
             missing("query", name)
-        description = describe(parse(declared.settings.text, name), kb=self.sources() or None)
+        description = describe(parse(declared.settings.text, name), kb=self.sources() or None, changing=True)
         found: dict[str, Any] = json.loads(to_json(description))
         return found
 

@@ -220,6 +220,11 @@ class Queries:
         else:
             self.operators.add(group, running)
 
+    def rebuild(self, group: Group, running: Running) -> None:
+        """Let a query of a group go on from a state that comes from the log."""
+        group.network.remove(running.reader, keep_readers=True)
+        self._rebuild(group, running)
+
     def _rebuild(self, group: Group, running: Running) -> None:
         """Let a group read a query whose state comes from the log; what it found there is not reported."""
         again = Group(self.operators.network(), 0)

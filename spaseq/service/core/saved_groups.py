@@ -56,11 +56,15 @@ def saved_groups(queries: Queries) -> list[SavedGroup]:
     return [_saved(queries, group) for group in queries.groups]
 
 
-def restore_groups(queries: Queries, saved: Sequence[SavedGroup], last_row: Callable[[int, int], int]) -> None:
+def restore_groups(
+    queries: Queries, saved: Sequence[SavedGroup], last_row: Callable[[int, int], int]
+) -> list[tuple[Group, Running]]:
     """Continue from saved groups; there are no queries yet. A query whose state cannot be read has failed.
 
+    Returns the queries whose states are to be rebuilt from the log, as nothing reads those of release 0.1.0 any more.
     last_row    the number of the last row that such a query, by its number, had before it failed at a record
     """
+    rebuilt: list[tuple[Group, Running]] = []
     queries.operators.use_kernels()
     queries.aside = [Group(queries.operators.network(), 0) for _ in saved[1:]]
     for group, each in zip(queries.groups, saved, strict=True):
@@ -71,7 +75,11 @@ def restore_groups(queries: Queries, saved: Sequence[SavedGroup], last_row: Call
         group.watermarks = dict(each.watermarks)
         readers = {group.members[name].reader: state for name, state in states.items()}
         group.network.restore(inputs, readers, WAY_BACK)
-        _fail(group, last_row)
+        if each.together:
+            late = [one for one in group.members.values() if queries.operators.joined_late(one.meaning)]
+            rebuilt += [(group, running) for running in late]
+        _fail(group, last_row, [running for _, running in rebuilt])
+    return rebuilt
 
 
 def _saved(queries: Queries, group: Group) -> SavedGroup:
@@ -95,10 +103,12 @@ def _saved(queries: Queries, group: Group) -> SavedGroup:
     return SavedGroup(group.number, members, group.watermarks, group.pausing, b"", inputs)
 
 
-def _fail(group: Group, last_row: Callable[[int, int], int]) -> None:
+def _fail(group: Group, last_row: Callable[[int, int], int], but: Sequence[Running]) -> None:
     """Let the queries whose states cannot be read have failed; for a shadow, those that read its stream."""
     for name, reason in group.network.take_stopped().items():
         unread = group.members[name]
+        if unread in but:
+            continue
         for running in group.downstream(unread) if unread.shadow else [unread]:
             running.reader.stop(reason)
             running.error, running.rows = in_words(reason), last_row(running.number, group.number)

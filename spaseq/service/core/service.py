@@ -77,10 +77,11 @@ class Service:
         )
         upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
         self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of, self._kernels)
+        rebuilt = []
         if saved.groups:
             if sum(each.state_bytes for each in saved.groups) > KERNEL_STATE_BYTES_MIN:
                 self._kernels.load()
-            restore_groups(self._queries, saved.groups, self._database.last_row)
+            rebuilt = restore_groups(self._queries, saved.groups, self._database.last_row)
         self._overview = Overview(self._admission, self._declarations, self._queries, self._database)
         self._results = Results(self._database, self._overview.number)
         self._outside = Outside(self._admission, self._results, self._database)
@@ -93,6 +94,8 @@ class Service:
         state = saved.state.copy()
         self._matcher = upkeep.matcher = Matcher(self._log, state, self._queries, self._marks, storing, upkeep.save)
         self._ticker = Ticker(self._admission, self._declarations, self._matcher, clock)
+        for group, running in rebuilt:
+            self._queries.rebuild(group, running)
         for group in self._queries.groups:
             if group.failing:
                 storing.store(group, [])

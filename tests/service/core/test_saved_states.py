@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,12 +14,13 @@ from spaseq.service.core.saved_groups import SavedGroup
 from spaseq.service.core.service import Service
 from spaseq.service.core.snapshots import load, save
 from spaseq.service.settings.configuration import Limits
+from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.database import Database
 from spaseq.service.store.writes import store_snapshot
 from tests.engine.test_saved_states import BAD, CHAINS, NAMES, dependent
-from tests.states.release import EVENTS, HALF, QUERIES, STREAMS, Event, bodies
+from tests.states.release import EVENTS, EX, HALF, KNOWING, KNOWN, QUERIES, STREAMS, Event, bodies
 
 Rows = dict[str, list[tuple[int, str]]]
 
@@ -160,4 +162,31 @@ def test_an_input_that_cannot_be_read_fails_the_queries_that_read_it(
     assert served.errors().keys() == {"chain", "parts"} and "damaged" in served.errors()["chain"]
     served.push(EVENTS[HALF:])
     assert served.rows()["two"] == undisturbed["two"]
+    served.service.close()
+
+
+@pytest.mark.parametrize("kinds", [(1, 2), (2, 1)])
+def test_an_event_sees_the_knowledge_base_that_was_there_when_it_was_accepted(
+    kinds: tuple[int, int], tmp_path: Path
+) -> None:
+    """With one kind for each key a match could be joined instead of an event, until the base is put again."""
+    served, path = Served(tmp_path / "data"), tmp_path / "kb.nt"
+    served.declare(())
+    found = []
+    for number, count in enumerate(kinds):
+        kinds_of = "".join(
+            f"<{EX}k{key}> <{EX}kind> <{EX}{number}-{kind}> .\n" for key in range(3) for kind in range(count)
+        )
+        path.write_text(kinds_of)
+        served.service.put_kb("known", KnowledgeSettings(KNOWN, path=str(path)))
+        if not number:
+            served.service.put_query("enriched", QueryChanges(KNOWING["enriched"]))
+        served.push(EVENTS[number * HALF : (number + 1) * HALF])
+        served.restart()
+    for _, text in served.rows()["enriched"]:
+        row = json.loads(text)
+        (graph,) = row["events"]["A"]
+        found.append((int(graph.removeprefix("urn:e")) < HALF, row["bindings"]["c"]["value"]))
+    expected = {(number == 0, f"{EX}{number}-{kind}") for number in (0, 1) for kind in range(kinds[number])}
+    assert set(found) == expected and not served.errors()
     served.service.close()

@@ -1,1 +1,1 @@
-"""Array code under both `sparql_gpm` and `automata`: columns of ids, comparison of numbers, compiled kernels."""
+"""Array code under both `sparql_gpm` and `automata`: columns of ids, times, comparison of numbers, compiled kernels."""

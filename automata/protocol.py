@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.plan.semi_join import SemiJoinFilter
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match, PartialMatch
 
-ALWAYS_DUE = -(2**63)
+ALWAYS_DUE = BEFORE_ALL
 """A time before all: the evaluator must see every event and every watermark."""
-NEVER_DUE = 2**63 - 1
+NEVER_DUE = AFTER_ALL
 """A time after all: nothing but a solution can give a match."""
 
 

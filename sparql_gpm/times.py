@@ -11,6 +11,7 @@ from datetime import date
 from decimal import ROUND_DOWN, Context, Decimal
 from functools import lru_cache
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.datetimes import KINDS, parse_date_time
 from sparql_gpm.numeric import NUMERIC_TYPES, is_number
 from sparql_gpm.terms import WHITE_SPACE, XSD, Literal
@@ -18,8 +19,6 @@ from sparql_gpm.terms import WHITE_SPACE, XSD, Literal
 SECOND_NS = 1_000_000_000
 _DAY_NS = 86_400 * SECOND_NS
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-TIME_NS_MIN, TIME_NS_MAX = -(2**63) + 1, 2**63 - 2
-"""The ends of int64 are watermarks and no times."""
 _EXPONENT_MAX = 40
 """Powers of ten beyond this are out of range."""
 _CUT = Context(prec=_EXPONENT_MAX, rounding=ROUND_DOWN)

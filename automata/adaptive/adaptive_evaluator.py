@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata import layouts, protocol
 from automata.adaptive.edge_counts import EdgeCounts
 from automata.adaptive.policy import Policy, Startable, Switch
@@ -354,7 +355,8 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
         if self._time is None:
             return 0
         size, start = self._window.size, self._window.start
-        return int(np.searchsorted(events.times, start + ((self._time - start) // size + 1) * size))
+        end = start + ((self._time - start) // size + 1) * size
+        return int(np.searchsorted(events.times, min(end, AFTER_ALL)))
 
     def _prepare(self, name: str, reason: str, events: Events) -> Sequence[Match]:
         """Before these events: a shadow begins, takes over, or is dropped.

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from arrays.columns import places_of
+from arrays.times import BEFORE_ALL, earlier
 from automata.cea import enumeration
 from automata.cea import machine as cea
 from automata.cea.applicability import counts_events
@@ -20,7 +21,7 @@ from automata.cea.key_tables import KeyTables
 from automata.cea.layout import layout_of
 from automata.cea.machine import NEXT, ROOTS, BitVectors, Machine, Roots, Rules
 from automata.cea.strategies import strategy_for
-from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
+from automata.cea.tecs import HEAD, TAIL, grown, new_arena
 from automata.cea.update import advance
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip, Window
@@ -235,15 +236,15 @@ class CeaCore:
 
 
 def _in_window(vectors: BitVectors) -> BitVectors:
-    inside = vectors.lows > NEVER
+    inside = vectors.lows > BEFORE_ALL
     return vectors if inside.all() else BitVectors(*(column[inside] for column in vectors))
 
 
 def _lows(window: Window, moments: Ids) -> Ids:
-    """The earliest start in the window of each moment; NEVER for a moment outside all windows."""
+    """The earliest start in the window of each moment; BEFORE_ALL for a moment outside all windows."""
     if window.sliding:
         size = window.size - (1 if window.in_events else 0)
-        return np.maximum(moments, NEVER + 1 + size) - size
-    into = (moments - window.start) % window.size
-    lows = np.maximum(moments, NEVER + 1 + into) - into
-    return np.where(moments < window.start, NEVER, lows) if window.anchored else lows
+        return earlier(moments, size)
+    into = (moments % window.size - window.start % window.size) % window.size
+    lows = earlier(moments, into)
+    return np.where(moments < window.start, BEFORE_ALL, lows) if window.anchored else lows

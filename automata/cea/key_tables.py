@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL
 from automata.cea.machine import Scratch, Substreams, Tables
-from automata.cea.tecs import NEVER
 from automata.values import Ids, Mask
 
 Key = tuple[int, ...]
@@ -24,7 +24,7 @@ class KeyTables:
         self._parts: dict[Key, int] = {}
         self._free: list[int] = list(range(_SLOTS_FIRST))
         self._free_parts: list[int] = list(range(_SLOTS_FIRST))
-        self._moments = np.full(_SLOTS_FIRST, NEVER, dtype=np.int64)
+        self._moments = np.full(_SLOTS_FIRST, BEFORE_ALL, dtype=np.int64)
         self.tables = _tables(_SLOTS_FIRST, _CELLS_FIRST, _NODES_FIRST)
         self.substreams = _substreams(_SLOTS_FIRST)
         self.scratch = _scratch(_CELLS_FIRST, 1)
@@ -109,7 +109,7 @@ class KeyTables:
         self._resize(2 * slots, cells, self.tables.lists.shape[1])
         self._free += range(slots, 2 * slots)
         self._free_parts += range(slots, 2 * slots)
-        self._moments = np.concatenate((self._moments, np.full(slots, NEVER, dtype=np.int64)))
+        self._moments = np.concatenate((self._moments, np.full(slots, BEFORE_ALL, dtype=np.int64)))
         old, self.substreams = self.substreams, _substreams(2 * slots)
         for before, after in zip(old, self.substreams, strict=True):
             after[:slots] = before

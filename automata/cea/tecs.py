@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arrays.jit import ASSERTING, inlined_kernel, lean_part
+from arrays.times import BEFORE_ALL
 from automata.values import Ids
 
 LEFT, RIGHT, LABEL, TOP = range(4)
@@ -24,8 +25,6 @@ OUTPUT, BOTTOM = -1, -2
 """RIGHT of the nodes that are no union."""
 HEAD, TAIL = range(2)
 """Places in `Arena.marks`."""
-NEVER = -(1 << 63)
-"""The top of a node that is out of every window: before the first time that an event may have."""
 DEPTH_MAX = 3
 """Union nodes on the way to the left until something is output: `k` of `k-bounded`."""
 
@@ -59,9 +58,9 @@ def part(arena: Arena, node: int, column: int) -> int:
 
 @inlined_kernel
 def top_of(arena: Arena, node: int) -> int:
-    """The latest start under a node; NEVER if the node is out of every window."""
+    """The latest start under a node; BEFORE_ALL if the node is out of every window."""
     if node < arena.marks[TAIL]:
-        return NEVER
+        return BEFORE_ALL
     return part(arena, node, TOP)
 
 
@@ -112,11 +111,11 @@ def union(arena: Arena, one: int, other: int) -> int:
     left, middle = part(arena, one, LEFT), part(arena, other, LEFT)
     if top_of(arena, more) < top_of(arena, less):
         more, less = less, more
-    if top_of(arena, less) != NEVER:
+    if top_of(arena, less) != BEFORE_ALL:
         rest = _joined(arena, more, less)
     else:
         rest = more
-    if top_of(arena, rest) == NEVER:
+    if top_of(arena, rest) == BEFORE_ALL:
         return _joined(arena, left, middle)
     return _joined(arena, left, _joined(arena, middle, rest))
 

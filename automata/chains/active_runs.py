@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from arrays.columns import distinct, hash_columns
+from arrays.times import TIME_NS_MAX
 from automata.chains import columns as col
 from automata.chains.clocks import lapse
 from automata.chains.extend import Extender
 from automata.chains.sorted_runs import SortedRuns
-from automata.chains.table import FOREVER, Runs
+from automata.chains.table import Runs
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
 from automata.slices.step_table import StepTable
@@ -225,7 +226,7 @@ class ActiveRuns:
             self._by_window.add(deadline(window, *columns), begun)
         last = lapse(self._plan, runs, self._position, rows)
         if last is not None:
-            limited = last < FOREVER
+            limited = last < TIME_NS_MAX
             self._by_lapse.add(last[limited], rows[limited])
 
     def _sort(self) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import compatible, expand, hash_columns, merged
+from arrays.times import TIME_NS_MAX, earlier, later
 from automata.chains import columns as col
-from automata.chains.table import FOREVER, Runs
+from automata.chains.table import Runs
 from automata.chains.walk import visits
 from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
-from automata.slices.timeline import earlier, later
 from automata.values import NONE, Ids, Mask
 
 
@@ -78,7 +78,7 @@ class AllJoin:
 
     def deadlines(self, rows: Ids) -> Ids:
         """The last times at which events may end other members beside these finished rows."""
-        least = np.full(len(rows), FOREVER, dtype=np.int64)
+        least = np.full(len(rows), TIME_NS_MAX, dtype=np.int64)
         for clock in self._timed:
             least = np.minimum(least, self._runs.column(rows, self._runs.layout.clock(clock)))
         return least

@@ -2,17 +2,17 @@
 
 A limited step has a clock, which its first event sets to the last time at which the run may take an event inside. The
 first one is not known to be it where members of an ALL run side by side: each sets the clock unless it is set to an
-earlier deadline, and the least of theirs holds once they are joined. A clock that a run does not use is FOREVER.
+earlier deadline, and the least of theirs holds once they are joined. A clock that a run does not use is TIME_NS_MAX.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL, TIME_NS_MAX, later
 from automata.chains import columns as col
-from automata.chains.table import FOREVER, Runs, RunView
+from automata.chains.table import Runs, RunView
 from automata.plan.plan import Plan, PlannedEdge
-from automata.slices.timeline import later
 from automata.values import NONE, Ids
 
 
@@ -20,7 +20,7 @@ def deadlines(runs: RunView, edge: PlannedEdge, rows: Ids) -> Ids | None:
     """The last times at which runs may take an edge; None if it is not limited."""
     if not edge.limited:
         return None
-    least = np.full(len(rows), FOREVER, dtype=np.int64)
+    least = np.full(len(rows), TIME_NS_MAX, dtype=np.int64)
     if edge.limit is not None:
         least = later(runs.column(rows, col.HIGH_TIME), edge.limit)
     for clock in edge.deadlines:
@@ -33,7 +33,7 @@ def lapse(plan: Plan, runs: RunView, position: int, rows: Ids) -> Ids | None:
     here = plan.positions[position]
     if not here.lapses:
         return None
-    latest = np.full(len(rows), -FOREVER, dtype=np.int64)
+    latest = np.full(len(rows), BEFORE_ALL, dtype=np.int64)
     for number in here.onward:
         last = deadlines(runs, plan.edges[number], rows)
         assert last is not None, number
@@ -53,9 +53,9 @@ def set_clocks(runs: Runs, edge: PlannedEdge, sources: Ids, times: Ids) -> dict[
 
 def opened_clocks(plan: Plan, runs: Runs, edge: PlannedEdge, sources: Ids) -> dict[int, Ids]:
     """The same as they open an ALL: limited steps that begin with it, and the limit of the operator before it."""
-    columns = {runs.layout.clock(clock): np.full(len(sources), FOREVER, dtype=np.int64) for clock in edge.starts}
+    columns = {runs.layout.clock(clock): np.full(len(sources), TIME_NS_MAX, dtype=np.int64) for clock in edge.starts}
     own = plan.unordered[plan.positions[edge.target].any_order].clock
     if own != NONE:
         last = deadlines(runs, edge, sources)
-        columns[runs.layout.clock(own)] = np.full(len(sources), FOREVER) if last is None else last
+        columns[runs.layout.clock(own)] = np.full(len(sources), TIME_NS_MAX) if last is None else last
     return columns

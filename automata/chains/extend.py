@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arrays.columns import expand, hash_columns
+from arrays.times import later
 from automata.chains import bindings
 from automata.chains import columns as col
 from automata.chains.clocks import deadlines
@@ -23,7 +24,6 @@ from automata.slices.step_index import StepIndex, clipped, step_index
 from automata.slices.step_table import SEVERAL, StepTable, blocks
 from automata.slices.substreams import Substream
 from automata.slices.successors import Successors, successors
-from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 
 _GALLOP_FACTOR = 4

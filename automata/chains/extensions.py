@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.times import later
 from automata.chains import columns as col
 from automata.chains.table import Runs
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 
 

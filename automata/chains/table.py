@@ -14,19 +14,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.times import BEFORE_ALL, TIME_NS_MAX
 from automata.chains import columns as col
 from automata.plan.plan import Plan
 from automata.plan.program import Program
 from automata.slices.step_table import StepTable
-from automata.slices.timeline import LAST
 from automata.values import NONE, Ids, Mask
 
 ROOT = 0
 """The row of the run that has taken nothing."""
 CLOSED_BITS = 63
 """Edges that one column tells to be closed: the bits of an int64 but its sign."""
-FOREVER = LAST
-"""The deadline of a clock that does not run."""
 _ROWS_INITIAL = 4
 
 
@@ -87,7 +85,7 @@ class Layout:
         return col.FIXED + self.variables + 2 * (self.repetitions + self.domains) + marker
 
     def clock(self, clock: int) -> int:
-        """The last time at which a run may take an event that the clock limits; FOREVER where it does not run."""
+        """The last time at which a run may take an event that the clock limits; TIME_NS_MAX where it does not run."""
         return self.marker(self.markers) + clock
 
     def member(self, member: int) -> int:
@@ -187,11 +185,11 @@ class Runs(RunView):
         self.size = self.made = 0
         root = np.full((1, layout.width), NONE, dtype=np.int64)
         root[:, [col.STATE, *layout.closed]] = 0
-        root[:, col.HIGH_TIME] = root[:, col.LOW_TIME] = np.iinfo(np.int64).min
+        root[:, col.HIGH_TIME] = root[:, col.LOW_TIME] = BEFORE_ALL
         root[:, layout.registers] = registers
         root[:, [layout.count(r) for r in range(layout.repetitions)]] = 0
         root[:, [layout.marker(m) for m in range(layout.markers)]] = 0
-        root[:, [layout.clock(c) for c in range(layout.clocks)]] = FOREVER
+        root[:, [layout.clock(c) for c in range(layout.clocks)]] = TIME_NS_MAX
         self.append(root)
 
     def check(self, rows: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import later
 from automata import layouts
 from automata.lazy.horizon import Horizon
 from automata.lazy.join import Bound, Joiner
@@ -19,7 +20,6 @@ from automata.lazy.partial import Rows, Waiting
 from automata.lazy.plan import EvaluationOrder
 from automata.lazy.search import Search
 from automata.slices.step_buffer import LOW, TIME
-from automata.slices.timeline import later
 from automata.state import Values, columns_of, pairs, rows_of
 from automata.values import Mask
 
@@ -90,7 +90,7 @@ class LazyChain:
         rows = waiting.rows
         kept = np.ones(len(rows), dtype=np.bool_)
         for other in bound if self._search.plan.limits else ():
-            most = int(self._search.times.most[other, waiting.unit])
+            most, _ = self._search.times.between(other, waiting.unit)
             kept &= later(self._search.at(rows, other, TIME), most) >= now
         return kept
 
@@ -114,7 +114,8 @@ class LazyChain:
             self.held = position, dict(fresh.tolist())
         for bound, unit, fixed, registers in state["waiting"]:
             waiting = self.states[frozenset(bound)] = Waiting(self._layout.width, unit)
-            waiting.replace(np.concatenate((rows_of(fixed, len(registers.ids)), registers.ids), axis=1))
+            rows = np.concatenate((rows_of(fixed, len(registers.ids)), registers.ids), axis=1)
+            waiting.replace(rows if bound else self._layout.unbounded(rows))
 
     def _completable(self, sizes: Sequence[int]) -> bool:
         """True if each unit has a buffered event, and there are no fewer events than steps."""

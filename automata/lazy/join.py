@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from arrays.columns import hash_columns
+from arrays.times import AFTER_ALL, earlier, later
 from automata.chains import bindings
 from automata.lazy.conditions import EarlyConditions
 from automata.lazy.negation import FirstChance
@@ -17,7 +18,6 @@ from automata.lazy.search import Search
 from automata.slices.step_buffer import LOW, RANK, STREAM, TIME, Buffer
 from automata.slices.step_buffer import PARTITION as BUFFER_PARTITION
 from automata.slices.step_buffer import WINDOW as BUFFER_WINDOW
-from automata.slices.timeline import LAST, earlier, later
 from automata.values import Ids, Mask
 
 Bound = frozenset[int]
@@ -62,7 +62,7 @@ class Joiner:
     def _bounds(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer) -> tuple[Ids, Ids]:
         """For each row the numbers between which events of the unit may lie."""
         after = rows[:, self._layout.floor(unit)] - 1
-        before = np.full(len(rows), LAST)
+        before = np.full(len(rows), AFTER_ALL)
         for other in bound:
             low = self._search.at(rows, other, LOW)
             if self._units.before[other, unit]:

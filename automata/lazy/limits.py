@@ -10,37 +10,38 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.times import AFTER_ALL, ENDLESS_NS
 from automata.lazy.path import Item, Path, Step
 from automata.lazy.units import Units
 from automata.plan.plan import Plan
-from automata.slices.timeline import LAST
 from automata.values import NONE
 
 
 class TimeBounds:
     """The bounds of one path.
 
-    most    int64[units, units]: [u, v] is the most that v's event can come after u's; LAST: anything
-    reach   so long after any event that a unit may take, no event of the same match comes; LAST: nothing is known. One
-            for all units: what is buffered of each tells its rate
+    most    int64[units, units]: [u, v] is the most that v's event can come after u's; AFTER_ALL: anything
+    reach   so long after any event that a unit may take, no event of the same match comes; AFTER_ALL: nothing is
+            known. One for all units: what is buffered of each tells its rate
     """
 
     def __init__(self, plan: Plan, path: Path, units: Units) -> None:
         self._plan = plan
         self._units = units
         self._units_of = {step.edge: units.of_step(number) for number, step in enumerate(units.steps)}
-        self.most: NDArray[np.int64] = np.full((len(units), len(units)), LAST, dtype=np.int64)
+        self.most: NDArray[np.int64] = np.full((len(units), len(units)), AFTER_ALL, dtype=np.int64)
         np.fill_diagonal(self.most, 0)
         self.most[units.before.T | units.together] = 0
         if plan.limits:
             self._follow(path.items, (), None)
             self._limit_steps()
             self._close()
-        self.reach = max(self._reach(unit) for unit in range(len(units))) if plan.limits else LAST
+        self.reach = max(self._reach(unit) for unit in range(len(units))) if plan.limits else AFTER_ALL
 
     def between(self, unit: int, other: int) -> tuple[int, int]:
         """The most that an event of the unit can come before, and after, that of another one."""
-        return int(self.most[unit, other]), int(self.most[other, unit])
+        before, after = int(self.most[unit, other]), int(self.most[other, unit])
+        return before if before < AFTER_ALL else ENDLESS_NS, after if after < AFTER_ALL else ENDLESS_NS
 
     def _follow(self, items: Sequence[Item], before: tuple[int, ...], entry: int | None) -> None:
         """Bounds by the limits of operators.
@@ -77,16 +78,16 @@ class TimeBounds:
         """The shortest way from each unit to each other (Floyd and Warshall), saturated."""
         for middle in range(len(self._units)):
             first, second = self.most[:, middle, np.newaxis], self.most[np.newaxis, middle]
-            self.most = np.minimum(self.most, np.minimum(first, LAST - second) + second)
+            self.most = np.minimum(self.most, np.minimum(first, AFTER_ALL - second) + second)
 
     def _reach(self, unit: int) -> int:
         own = int(self.most[unit].max())
         if not self._units.units[unit].repeated:
             return own
         limits = [c.limit for c in self._plan.clocks if c.limit != NONE and self._position(unit) in c.positions]
-        since = [min(limit + own, LAST) for limit in limits]
+        since = [min(limit + own, AFTER_ALL) for limit in limits]
         since += [int(self.most[other].max()) for other in np.flatnonzero(self._units.before[:, unit]).tolist()]
-        return max(own, min(since, default=LAST))
+        return max(own, min(since, default=AFTER_ALL))
 
     def _position(self, unit: int) -> int:
         return self._units.steps[self._units.units[unit].step].position

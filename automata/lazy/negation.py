@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from arrays.times import later
 from automata.chains import bindings
 from automata.lazy.partial import Rows
 from automata.lazy.path import Step, walk
@@ -19,7 +20,6 @@ from automata.lazy.units import Needs
 from automata.plan.plan import PlannedNegation
 from automata.plan.program import Reference
 from automata.slices.step_buffer import LOW, STREAM, TIME, Buffer
-from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
+
 Rows = NDArray[np.int64]
 """int64[n, PartialLayout.width]"""
 
 TIME_MIN, TIME_MAX, RANK_MIN, RANK_MAX, WINDOW, PARTITION = range(6)
 _FIXED = 6
-_EVER = 1 << 62
+_LEAST, _MOST = [TIME_MIN, RANK_MIN], [TIME_MAX, RANK_MAX]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,12 @@ class PartialLayout:
 
     def root(self) -> Rows:
         """The one row that has bound nothing."""
-        row = np.zeros((1, self.width), dtype=np.int64)
-        row[:, [TIME_MIN, RANK_MIN]] = _EVER
-        row[:, [TIME_MAX, RANK_MAX]] = -_EVER
-        return row
+        return self.unbounded(np.zeros((1, self.width), dtype=np.int64))
+
+    def unbounded(self, rows: Rows) -> Rows:
+        """Rows that have bound nothing, with bounds that any event narrows; old states have 2^62 and -2^62."""
+        rows[:, _LEAST], rows[:, _MOST] = AFTER_ALL, BEFORE_ALL
+        return rows
 
 
 class Waiting:

@@ -11,6 +11,7 @@ from functools import reduce
 import numpy as np
 
 from arrays.columns import expand, hash_columns
+from arrays.times import earlier
 from automata.chains import bindings
 from automata.chains import columns as col
 from automata.chains.clocks import deadlines
@@ -26,7 +27,6 @@ from automata.plan.pruning import is_gapless
 from automata.slices.pairs import Pairs
 from automata.slices.step_buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
 from automata.slices.step_table import StepTable, side_by_side
-from automata.slices.timeline import earlier
 from automata.values import NONE, Ids, Mask
 
 _Walked = tuple[Ids, Ids]

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, earlier
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.matches.negation import GroupSearchFactory, NegationIndex
 from automata.matches.reporting import Reporter
@@ -17,8 +18,6 @@ from automata.protocol import ALWAYS_DUE, Restorable
 from automata.slices.substreams import least
 from automata.slices.symbol_tables import SymbolTables
 from automata.values import Ids, Match
-
-FOREVER = np.iinfo(np.int64).max
 
 
 class PartialMatches(Protocol):
@@ -120,12 +119,12 @@ class StagedEvaluator(Restorable):
         window, back = self.plan.program.window, self.plan.looks_back
         if not window.in_events or (back is not None and not self.plan.program.partition):
             oldest = min(self.partial.oldest_time(time), self.reporter.oldest_time(), time)
-            self.negations.forget(oldest - (window.size if back is None else back), FOREVER)
+            self.negations.forget(earlier(oldest, window.size if back is None else back), AFTER_ALL)
         elif self.plan.program.partition:
             self.negations.forget_ranks(lambda: least((*self.partial.firsts(), *self.reporter.firsts())))
         else:
             first = min(self.partial.oldest_position(self.timeline.position), self.reporter.oldest_position())
-            self.negations.forget(FOREVER, first - window.size)
+            self.negations.forget(AFTER_ALL, first - window.size)
 
     def forget_partitions(self) -> None:
         """Drops what is known of partitions that no partial match, match or negation is in any more."""

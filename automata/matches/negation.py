@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import expand, hash_columns
+from arrays.times import AFTER_ALL, BEFORE_ALL, earlier, later
 from automata.chains import bindings
 from automata.chains import columns as col
 from automata.chains.iteration import IterationView, OuterIterations
@@ -23,10 +24,9 @@ from automata.slices.shared_work import SharedWork
 from automata.slices.step_index import step_index
 from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
-from automata.slices.timeline import LAST, deadline, in_window
+from automata.slices.timeline import deadline, in_window
 from automata.values import NONE, UNBOUND, Ids, Mask
 
-FOREVER = np.iinfo(np.int64).max
 _PAIRS_PER_ROW = 16
 """Pairs of a match and a negated solution for each of the solutions, above which they are joined by key."""
 _LOOK_MIN = 64
@@ -101,7 +101,7 @@ class NegationIndex:
                 table = table.take(~old)
                 self._parts[symbol] = [table]
             self._looked_at[symbol] = max(len(table), _LOOK_MIN)
-        if before_position == FOREVER:
+        if before_position == AFTER_ALL:
             self.substreams.forget(before_time)
 
     def forget_ranks(self, oldest: Callable[[], Mapping[int, int]]) -> None:
@@ -187,15 +187,14 @@ class NegationIndex:
 
     def _looked_at_times(self, intervals: NegationIntervals) -> tuple[Ids, Ids]:
         """The first and last times that the limits of the negations let them look at."""
-        earliest, latest = np.full(len(intervals), -FOREVER), np.full(len(intervals), FOREVER)
+        earliest, latest = np.full(len(intervals), BEFORE_ALL), np.full(len(intervals), AFTER_ALL)
         limited = np.flatnonzero(self._limits[intervals.negations] != NONE)
         limits = self._limits[intervals.negations[limited]]
         after, before = intervals.after[limited], intervals.before[limited]
         leads = (after == NONE) & (self._since is None)
-        begins = np.maximum(self._runs.column(before, col.LOW_TIME), limits - LAST) - limits
-        earliest[limited[leads]] = begins[leads]
+        earliest[limited[leads]] = earlier(self._runs.column(before, col.LOW_TIME), limits)[leads]
         since = np.where(after == NONE, self._since or 0, self._runs.column(after, col.HIGH_TIME))
-        latest[limited[~leads]] = (np.minimum(since, LAST - limits) + limits)[~leads]
+        latest[limited[~leads]] = later(since, limits)[~leads]
         return earliest, latest
 
     def _fits(self, rows: Ids, intervals: NegationIntervals, table: StepTable, steps: Ids) -> Mask:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.values import Ids, Mask
-
-FOREVER = int(np.iinfo(np.int64).max)
 
 
 def _none() -> Ids:
@@ -20,7 +19,7 @@ class PendingMatches:
     """rows        the last row of each match
     accepts     the accept at which it ended
     deadlines   the last time (or rank) in its window
-    limits      the last time that its negations look at, for their limits; FOREVER: they have none
+    limits      the last time that its negations look at, for their limits; AFTER_ALL: they have none
     """
 
     rows: Ids = field(default_factory=_none)
@@ -33,10 +32,10 @@ class PendingMatches:
         return len(self.rows)
 
     def earliest(self, after: int) -> int:
-        """The first time at which a window, so long after its deadline, or a limit decides one; FOREVER of none."""
+        """The first time at which a window, so long after its deadline, or a limit decides one; AFTER_ALL of none."""
         if self._earliest is None:
-            both = np.minimum(np.minimum(self.deadlines, FOREVER - after) + after, self.limits)
-            self._earliest = int(both.min(initial=FOREVER))
+            both = np.minimum(np.minimum(self.deadlines, AFTER_ALL - after) + after, self.limits)
+            self._earliest = int(both.min(initial=AFTER_ALL))
         return self._earliest
 
     def add(self, rows: Ids, accept: int, deadlines: Ids, limits: Ids) -> None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.chains import columns as col
 from automata.chains.clocks import deadlines
 from automata.chains.store import ChainStore
 from automata.chains.walk import visits
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import iteration_intervals, trailing_intervals
-from automata.matches.pending import FOREVER
 from automata.plan.automaton import Accept, Clock
 from automata.plan.plan import Plan
 from automata.values import NONE, Ids, Mask
@@ -68,8 +68,8 @@ class Possession:
         return violated
 
     def limits(self, rows: Ids, accept: int) -> Ids:
-        """The last times, window aside, at which an event may extend matches that end there; -FOREVER: none may."""
-        limits = np.full(len(rows), -FOREVER, dtype=np.int64)
+        """The last times, window aside, at which an event may extend matches that end there; BEFORE_ALL: none may."""
+        limits = np.full(len(rows), BEFORE_ALL, dtype=np.int64)
         for each in self._left_at_end(rows, accept):
             last = np.minimum(self._last(each), self._around(each.repetition, rows[each.which]))
             np.maximum.at(limits, each.which, last)
@@ -123,18 +123,18 @@ class Possession:
 
     def _last(self, left: _Left) -> Ids:
         """The last times at which limits let an event begin one more iteration."""
-        last = np.full(len(left.rows), -FOREVER, dtype=np.int64)
+        last = np.full(len(left.rows), BEFORE_ALL, dtype=np.int64)
         states = self._runs.column(left.rows, col.STATE)
         for edge in self._plan.edges:
             if edge.loop == left.repetition and (states == edge.source).any():
                 here = np.flatnonzero(states == edge.source)
                 limits = deadlines(self._runs, edge, left.rows[here])
-                last[here] = FOREVER if limits is None else np.maximum(last[here], limits)
+                last[here] = AFTER_ALL if limits is None else np.maximum(last[here], limits)
         return last
 
     def _around(self, repetition: int, matches: Ids) -> Ids:
         """The last times that limited steps around a repetition allow; those around an ALL know all of its members."""
-        last = np.full(len(matches), FOREVER, dtype=np.int64)
+        last = np.full(len(matches), AFTER_ALL, dtype=np.int64)
         states = self._runs.column(matches, col.STATE)
         for clock, each in self._outer[repetition]:
             here = np.flatnonzero(np.isin(states, list(each.positions)))

@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL, later
 from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.matches.column_selection import selected
 from automata.matches.match_table import MatchTable, in_order
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
-from automata.matches.pending import FOREVER, PendingMatches
+from automata.matches.pending import PendingMatches
 from automata.matches.possession import Possession
 from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
 from automata.plan.program import ConditionEvaluator, Skip
-from automata.slices.timeline import Timeline, later
+from automata.slices.timeline import Timeline
 from automata.values import Ids, Mask, Match
 
 _Decided = tuple[int, int | None]
@@ -68,7 +69,7 @@ class Reporter:
         return self.release(candidates, self.next_decision(time, self.earliest()))
 
     def earliest(self) -> int:
-        """The first time at which the window or a limit decides a pending match; FOREVER of none."""
+        """The first time at which the window or a limit decides a pending match; AFTER_ALL of none."""
         return self.pending.earliest(self._after_deadline)
 
     def finish(self) -> list[Match]:
@@ -115,7 +116,7 @@ class Reporter:
 
     def _oldest(self, column: int, held: list[int]) -> int:
         pending = self._core.runs.column(self.pending.rows, column)
-        return min([*held, *([int(pending.min())] if len(pending) else [])], default=np.iinfo(np.int64).max)
+        return min([*held, *([int(pending.min())] if len(pending) else [])], default=AFTER_ALL)
 
     # --- negation ---------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ class Reporter:
         for some in ended:
             rows = self._unviolated([some])
             limits = self._limits(rows, some.accept)
-            waits = limits > -FOREVER
+            waits = limits > BEFORE_ALL
             deadlines = self._negations.deadlines(self._core.runs.table[rows[waits]])
             self.pending.add(rows[waits], some.accept, deadlines, limits[waits])
             survivors += [(row, None) for row in rows[~waits].tolist()]
@@ -142,9 +143,9 @@ class Reporter:
         return rows[~self._negations.violated(rows, inner_intervals(self._plan, runs, rows))]
 
     def _limits(self, rows: Ids, accept: int) -> Ids:
-        """The last times, window aside, at which something at their ends may remove matches; -FOREVER: nothing may."""
+        """The last times, window aside, at which something at their ends may remove matches; BEFORE_ALL: nothing."""
         negated, patience = bool(self._plan.accepts[accept].passed), self._plan.patience[accept]
-        limits = np.full(len(rows), FOREVER if negated else -FOREVER, dtype=np.int64)
+        limits = np.full(len(rows), AFTER_ALL if negated else BEFORE_ALL, dtype=np.int64)
         if negated and patience is not None:
             limits = later(self._core.runs.column(rows, col.HIGH_TIME), patience)
         return np.maximum(limits, self._possession.limits(rows, accept)) if self._plan.possessive else limits
@@ -192,9 +193,9 @@ class Reporter:
         """No pending match is decided at an earlier time.
 
         time        no event before it is to come
-        earliest    the first time at which the window or a limit decides a pending match; FOREVER of none
+        earliest    the first time at which the window or a limit decides a pending match; AFTER_ALL of none
         """
-        if earliest == FOREVER:
+        if earliest == AFTER_ALL:
             return _NEVER
         return time if self._program.window.in_events else earliest
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata import layouts
 from automata.plan.program import Selector, Skip
 from automata.state import pairs
@@ -19,7 +20,7 @@ from automata.values import NONE, Match
 
 Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
 """The projected values of matches; see `automata.plan.program.ConditionEvaluator.texts`."""
-AT_END = (1 << 63) - 1
+AT_END = AFTER_ALL
 """The time at which the end of the input decides a match: later than all others."""
 
 

@@ -23,12 +23,12 @@ from automata.plan.automaton import (
 from automata.plan.expression import Contiguity, symbols, walk
 from automata.plan.program import (
     ELSEWHERE,
+    ENDLESS,
     MATCH,
     Program,
     Reference,
     Selector,
     Skip,
-    Window,
 )
 from automata.plan.variables import Variables, bound_variables, iteration_domains
 from automata.plan.waiting import EvaluationPoint, Waiting
@@ -37,7 +37,6 @@ from automata.values import NONE
 PLANS_MAX = 256
 """Plans that are remembered: queries that differ in constants alone have one."""
 _NOTHING: Variables = frozenset()
-_ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +370,7 @@ class _Compiler:
         program = replace(
             self._program,
             expression=part.expression,
-            window=_ENDLESS,
+            window=ENDLESS,
             partition=(),
             using=NONE,
             selector=Selector.ALL,

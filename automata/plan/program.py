@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from arrays.times import ENDLESS_NS
 from automata.plan.expression import Expression
 from automata.values import NONE, Ids, Mask, Match
 
@@ -88,6 +89,10 @@ class Window:
     def overlaps(self) -> bool:
         """True if an event may be in several windows that hop."""
         return self.hop is not None and self.hop < self.size
+
+
+ENDLESS = Window(size=ENDLESS_NS, in_events=False, sliding=True)
+"""One window for all events; kernels do not take it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from arrays.jit import lean_kernel, lean_part
+from arrays.times import BEFORE_ALL
 from automata.propagation.kernel_arrays import (
     EMITTED,
     EMITTING,
@@ -32,6 +33,7 @@ from automata.propagation.kernel_arrays import (
 from automata.propagation.kernel_direct import Direct, add_lanes
 from automata.propagation.kernel_keys import among
 from automata.propagation.kernel_lanes import arrive, clear, end_strict, holds_matches, move, open_cell, reach
+from automata.propagation.kernel_windows import newest_window, next_change, oldest_window
 from automata.values import Ids
 
 
@@ -63,7 +65,7 @@ def consume(
     """Consumes the rest of the slice; returns the reason why it stopped."""
     event = int(state[EVENT])
     begin = int(order.ends[event - 1]) if event else 0
-    least, last, passed = 0, -1, NO_WINDOW
+    least, last, passed = 0, -1, BEFORE_ALL
     narrow = cells.counts.shape[2] == 1 and (cells.sums.shape[2] == 0 or cells.sums.shape[3] == 1)
     while event < order.ends.shape[0]:
         end = int(order.ends[event])
@@ -76,11 +78,11 @@ def consume(
             if not close(rules, shape, cells, output, state, where):
                 state[EVENT] = event
                 return _OUTPUT
-            last = (where - shape.start) // shape.hop
-            least = (where - shape.start - shape.size) // shape.hop + 1
+            last = newest_window(shape.start, shape.hop, where)
+            least = oldest_window(shape.start, shape.size, shape.hop, where)
             if shape.anchored and least < 0:
                 least = 0
-            passed = shape.start + min((last + 1) * shape.hop, least * shape.hop + shape.size)
+            passed = next_change(shape.start, shape.size, shape.hop, where)
         for at in range(begin, end):
             slot = order.slots[at]
             if not among(order.slots, slot, begin, at):
@@ -162,7 +164,8 @@ def _enter(
 @lean_kernel
 def close(rules: Rules, shape: Shape, cells: Cells, output: Output, state: Ids, where: int) -> bool:
     """Writes what the windows that end up to `where` have found; False if there is no room for all of it."""
-    while state[OPEN_FIRST] <= state[OPEN_LAST] and where >= shape.start + state[OPEN_FIRST] * shape.hop + shape.size:
+    left = oldest_window(shape.start, shape.size, shape.hop, where)
+    while state[OPEN_FIRST] <= state[OPEN_LAST] and state[OPEN_FIRST] < left:
         window = state[OPEN_FIRST]
         place = window % shape.open_max
         while state[EMITTING] < cells.member_counts[place]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.times import BEFORE_ALL
 from automata.values import Ids
 
 Floats = NDArray[np.float64]
@@ -14,7 +15,7 @@ LIMB = 31
 """Bits of a limb."""
 KEEP, SET, ADD, FORGET = range(4)
 """The effect of a move on a measure: none; its last value is replaced; it is added to; it has no value any more."""
-NO_WINDOW = -(1 << 62)
+NO_WINDOW = BEFORE_ALL
 """The window of a cell that is not in use; windows before the epoch have numbers below 0."""
 STATE = 7
 SLOTS, OPEN_FIRST, OPEN_LAST, EMITTED, EMITTING, FULL, EVENT = range(STATE)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Program
@@ -27,7 +28,6 @@ from automata.propagation.measures import Measured, Values
 from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
-from automata.slices.timeline import LAST
 from automata.values import Ids, Mask
 
 _SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 16
@@ -73,7 +73,8 @@ class KernelCells(LimbedCells):
         aligned = self._aligned
         anchored = aligned.anchored if window is None else 1
         self._begun = 0 if window is None else max(window, 0) if aligned.anchored else window
-        self._shape = self._shape._replace(start=aligned.start + self._begun * aligned.hop, anchored=anchored)
+        start = min(aligned.start + self._begun * aligned.hop, AFTER_ALL)
+        self._shape = self._shape._replace(start=start, anchored=anchored)
         self._state[arrays.OPEN_FIRST], self._state[arrays.OPEN_LAST] = 0, -1
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> FoundColumns:
@@ -106,7 +107,7 @@ class KernelCells(LimbedCells):
 
     def finish(self) -> FoundColumns:
         """All that is left."""
-        return FoundColumns(self._closed(LAST))
+        return FoundColumns(self._closed(AFTER_ALL))
 
     def live_ids(self) -> list[Ids]:
         """The ids in keys and among the extremes."""

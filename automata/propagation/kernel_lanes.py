@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arrays.jit import lean_part
+from arrays.times import AFTER_ALL
 from automata.propagation.kernel_arrays import ADD, FULL, KEEP, LIMB, SET, Cells, Room, Rules, Scratch, Slice
 from automata.values import Ids
 
@@ -64,7 +65,7 @@ def reach(rules: Rules, scratch: Scratch, target: int, reached: int) -> int:
             scratch.sums[target, measure, limb] = 0
     for measure in range(scratch.best.shape[1]):
         scratch.best[target, measure] = np.nan
-    scratch.first[target] = np.int64((1 << 63) - 1)
+    scratch.first[target] = AFTER_ALL
     return reached + 1
 
 

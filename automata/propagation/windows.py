@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any, NamedTuple, Protocol
 
+from arrays.times import AFTER_ALL
 from automata.plan.program import Program
 from automata.propagation.cells import Cell, Cells, Taken, Vector
-from automata.slices.timeline import LAST
 from automata.state import State
 
 Key = tuple[int, ...]
@@ -94,9 +94,9 @@ class AlignedWindows(Windows):
         self._openers = openers
         self._consecutive = consecutive
         self._open: dict[int, dict[Key, Cell]] = {}
-        self._next_end = LAST
+        self._next_end = AFTER_ALL
         self._count = 0
-        self._begun = LAST  # the last window that may begin here
+        self._begun = AFTER_ALL  # the last window that may begin here
 
     def add(self, moment: Moment, keys: Mapping[Key, Taken]) -> Iterable[Found]:
         found = self.reached(moment)
@@ -112,7 +112,7 @@ class AlignedWindows(Windows):
         return [] if self._window.in_events else self._closed(time + 1)
 
     def finish(self) -> Iterable[Found]:
-        return self._closed(LAST)
+        return self._closed(AFTER_ALL)
 
     def cells(self) -> Iterator[tuple[Key, Cell]]:
         for cells in self._open.values():
@@ -126,10 +126,10 @@ class AlignedWindows(Windows):
         return self._begun + 1
 
     def may_begin(self, moment: Moment) -> bool:
-        return self._begun < LAST and self._where(moment) < self._end(self._begun)
+        return self._begun < AFTER_ALL and self._where(moment) < self._end(self._begun)
 
     def resume(self) -> None:
-        self._begun = LAST
+        self._begun = AFTER_ALL
 
     def twin(self) -> AlignedWindows:
         twin = copy(self)
@@ -141,7 +141,7 @@ class AlignedWindows(Windows):
         for window, key, cell in cells:
             self._open.setdefault(window, {})[key] = cell
             self._count += 1
-        self._next_end = min(map(self._end, self._open), default=LAST)
+        self._next_end = min(map(self._end, self._open), default=AFTER_ALL)
 
     def stored(self, number: Numbering) -> State:
         return [
@@ -166,7 +166,7 @@ class AlignedWindows(Windows):
         return range(max(first, 0) if self._window.anchored else first, min(into // self._hop, self._begun) + 1)
 
     def _end(self, number: int) -> int:
-        return min(self._window.start + number * self._hop + self._window.size, LAST)
+        return min(self._window.start + number * self._hop + self._window.size, AFTER_ALL)
 
     def _advance(self, number: int, moment: Moment, keys: Mapping[Key, Taken]) -> None:
         cells = self._open.get(number)
@@ -193,7 +193,7 @@ class AlignedWindows(Windows):
                 vector = self._cells.complete(cell)
                 if vector is not None:
                     found.append(Found(number, key, vector))
-        self._next_end = min(map(self._end, self._open), default=LAST)
+        self._next_end = min(map(self._end, self._open), default=AFTER_ALL)
         return found
 
 

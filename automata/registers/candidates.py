@@ -18,7 +18,7 @@ from automata.registers import tables as table
 from automata.registers.answers import look_up
 from automata.registers.code import evaluate_guard
 from automata.registers.event import Scratch
-from automata.registers.machine import NOWHERE, Machine
+from automata.registers.machine import NOWHERE, Machine, is_within
 from automata.registers.merge import count_after, merge
 from automata.registers.pool import ROOT
 from automata.registers.tables import NONE
@@ -123,7 +123,7 @@ def _in_window(machine: Machine, scratch: Scratch, row: int) -> bool:
     if shape.in_events:
         rank = machine.partitions.rows[scratch.now[event.IN_PARTITION], part.RANK]
         return bool(rank - rows[row, run.FIRST_RANK] < shape.size)
-    return bool(scratch.now[event.TIME] - rows[row, run.FIRST_TIME] <= shape.size)
+    return is_within(rows[row, run.FIRST_TIME], scratch.now[event.TIME], shape.size)
 
 
 @lean_part

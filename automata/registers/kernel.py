@@ -19,7 +19,7 @@ from automata.registers.answers import ASKED
 from automata.registers.apply import Output, apply, close, has_room, retire
 from automata.registers.candidates import find_candidates
 from automata.registers.event import Scratch, Slice
-from automata.registers.machine import Machine, window_of
+from automata.registers.machine import Machine, is_within, window_of
 from automata.registers.narrow import narrow, write_signature
 from automata.registers.tables import EVERY, NONE, SCOPE
 from automata.values import UNBOUND
@@ -101,7 +101,7 @@ def _over(machine: Machine, row: int, time: int) -> bool:
         return bool(window_of(shape, time, rank) > rows[row, run.WINDOW])
     if shape.in_events:
         return bool(rank - rows[row, run.FIRST_RANK] >= shape.size)
-    return bool(time - rows[row, run.FIRST_TIME] > shape.size)
+    return not is_within(rows[row, run.FIRST_TIME], time, shape.size)
 
 
 @lean_part

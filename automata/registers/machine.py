@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from arrays.jit import lean_part
+from arrays.times import BEFORE_ALL, TIME_NS_MIN
 from automata.registers.answers import Answers
 from automata.registers.code import GuardCode
 from automata.registers.partitions import Partitions
@@ -14,7 +13,7 @@ from automata.registers.pool import Columns, Pool
 from automata.registers.tables import Shape
 from automata.values import Ids
 
-NOWHERE = np.iinfo(np.int64).min
+NOWHERE = BEFORE_ALL
 """The window of an event before STARTING AT."""
 
 
@@ -35,5 +34,14 @@ def window_of(shape: Shape, time: int, rank: int) -> int:
     """The number of the tumbling window, NOWHERE before STARTING AT; 0 if the window slides."""
     if shape.sliding:
         return 0
-    number = ((rank if shape.in_events else time) - shape.start) // shape.size
+    place = rank if shape.in_events else time
+    number = place // shape.size - shape.periods
+    if shape.into and place % shape.size < shape.into:
+        number -= 1
     return NOWHERE if shape.anchored and number < 0 else int(number)
+
+
+@lean_part
+def is_within(first: int, time: int, size: int) -> bool:
+    """True if a time is at most so long after an earlier one; int64 may not hold how long."""
+    return bool(time < TIME_NS_MIN + size or time - size <= first)

@@ -79,7 +79,8 @@ class Shape(NamedTuple):
     slots           the greatest number of edges that leave one position
     total           events are totally ordered: one stream
     demand          EVERY, FIRST_ONE or HAPPENED: the matches of one event that are needed
-    size, start, in_events, sliding, anchored   of the window
+    size, in_events, sliding, anchored  of the window
+    periods, into   its start: so many sizes, and so much more
     """
 
     variables: int
@@ -91,7 +92,8 @@ class Shape(NamedTuple):
     total: bool
     demand: int
     size: int
-    start: int
+    periods: int
+    into: int
     in_events: bool
     sliding: bool
     anchored: bool
@@ -180,7 +182,7 @@ def _shape(plan: Plan) -> Shape:
         program.streams == 1,
         _DEMANDS[program.demand],
         window.size,
-        window.start,
+        *divmod(window.start, window.size),
         window.in_events,
         window.sliding,
         window.anchored,

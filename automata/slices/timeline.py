@@ -16,13 +16,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL, earlier, later, whole_periods
 from automata.plan.program import Window
 from automata.slices.events import Events, Gap
 from automata.values import Ids, Mask
 
 _Numbers = TypeVar("_Numbers", int, Ids)
-LAST = int(np.iinfo(np.int64).max) - 1
-"""The latest time; one more is still an int64."""
 _CLEAR = 1 << 50
 """Added to the numbers of windows that may lie before the epoch: no window's number is negative."""
 
@@ -220,10 +219,12 @@ def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
     """
     if window.sliding:
         return np.zeros(len(times), dtype=np.int64)
-    passed = (ranks if window.in_events else times) - window.start
-    numbers = passed // window.period
+    places = ranks if window.in_events else times
+    numbers = whole_periods(window.start, window.period, places)
     found: Ids = np.where(numbers < 0, -1, numbers) if window.anchored else numbers + _CLEAR
-    return found if window.hop is None else np.where(passed % window.period < window.size, found, -1)
+    if window.hop is None:
+        return found
+    return np.where(whole_periods(window.start + window.size, window.period, places) < numbers, found, -1)
 
 
 def next_window(window: Window, time: int) -> int:
@@ -235,7 +236,7 @@ def next_window(window: Window, time: int) -> int:
 def deadline(window: Window, times: _Numbers, ranks: _Numbers, windows: _Numbers) -> _Numbers:
     """The last time (or rank) in the windows of matches, given their first times, first ranks and tumbling windows."""
     if not window.sliding:
-        return window_ends(window, windows) - 1
+        return earlier(_starts_of(window, windows, window.size), 1)
     return later(ranks, window.size) - 1 if window.in_events else later(times, window.size)
 
 
@@ -245,37 +246,27 @@ def in_window(window: Window, where: Any, first: Any, last: Any, windows: Any) -
     Numbers or columns; `windows` are the tumbling windows of the matches.
     """
     if not window.sliding:
-        ends = window_ends(window, windows)
-        return (ends - window.size <= where) & (where < ends)
+        return (_starts_of(window, windows) <= where) & (where < _starts_of(window, windows, window.size))
     begins, ends = earlier(last, window.size), later(first, window.size)
     if window.in_events:
         return (begins < where) & (where < ends)
     return (begins <= where) & (where <= ends)
 
 
-def window_ends(window: Window, numbers: _Numbers) -> _Numbers:
-    """The first time (or rank) after the tumbling windows with these numbers, saturated."""
+def _starts_of(window: Window, numbers: _Numbers, after: int = 0) -> _Numbers:
+    """The first times (or ranks) of the tumbling windows with these numbers, or so long after; saturated."""
+    origin, period = window.start + after, window.period
+    least, most = max(-((origin - BEFORE_ALL) // period), BEFORE_ALL), min((AFTER_ALL - origin) // period, AFTER_ALL)
     numbers = numbers - (0 if window.anchored else _CLEAR)
-    first_end = window.start + window.size
-    last = min(LAST, (LAST - first_end) // window.period)
     if isinstance(numbers, int):
-        return first_end + numbers * window.period if numbers <= last else LAST
-    ends: Ids = np.where(numbers > last, LAST, first_end + np.minimum(numbers, last) * window.period)
-    return ends
-
-
-def later(times: _Numbers, by: int) -> _Numbers:
-    """The times moved on, saturated: sums of times and windows stay in int64."""
-    if isinstance(times, int):
-        return min(times + by, LAST)
-    return np.minimum(times, LAST - by) + by
-
-
-def earlier(times: _Numbers, by: int) -> _Numbers:
-    """The times moved back, saturated."""
-    if isinstance(times, int):
-        return max(times - by, -LAST)
-    return np.maximum(times, by - LAST) - by
+        return BEFORE_ALL if numbers < least else AFTER_ALL if numbers > most else origin + numbers * period
+    since = np.clip(numbers, least, most) - least
+    if period > AFTER_ALL:
+        starts = np.array([origin + number * period for number in range(least, most + 1)], dtype=np.int64)[since]
+    else:
+        starts = origin + least * period + since * period  # where a product wraps the sum wraps back
+    found: Ids = np.where(numbers < least, BEFORE_ALL, np.where(numbers > most, AFTER_ALL, starts))
+    return found
 
 
 def _starts(values: Ids) -> Mask:

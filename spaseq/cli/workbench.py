@@ -14,9 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.error import URLError
 
+from arrays.times import TIME_NS_MAX
 from automata.plan.program import Window
 from sparql_gpm.terms import XSD, Literal
-from sparql_gpm.times import TIME_NS_MAX, format_time, parse_time
+from sparql_gpm.times import format_time, parse_time
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.bindings import bind_knowledge, bind_streams

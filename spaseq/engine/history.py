@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
 from spaseq.runtime.embedded.network import Network
-from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
 HISTORY_EVENTS_MAX = 10_000_000

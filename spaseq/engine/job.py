@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from arrays.times import BEFORE_ALL
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
@@ -28,7 +29,6 @@ from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.embedded.pieces import InPieces, Result
-from spaseq.runtime.order.reorder import BEFORE_ALL
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

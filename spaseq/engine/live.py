@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from arrays.times import nearest_time
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions, read_events
@@ -163,7 +164,7 @@ class Engine:
         with self._turn():
             iri = self._iri(stream)
             newest = self._network.newest(iri)
-            time = (now_ns if newest is None else newest + silence_ns) - self._options.max_delay_ns
+            time = nearest_time((now_ns if newest is None else newest + silence_ns) - self._options.max_delay_ns)
             if self._history is not None:
                 self._history.advance(iri, time)
             self._network.advance(iri, time)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from arrays.times import TIME_NS_MAX
 from automata.plan.program import RUNS_MAX
 from sparql_gpm.bounds import SOLUTIONS_MAX, MatchBounds
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.reading.options import READERS_MAX
-from sparql_gpm.times import TIME_NS_MAX
 from spaseq.errors import InputError
 from spaseq.inputs.event_times import CHOICES, UNITS_NS, TimeReading, is_path, is_time, reading_of
 

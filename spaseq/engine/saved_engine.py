@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from arrays.times import nearest_time
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token, term_of
 from spaseq.engine.options import RunOptions
@@ -194,8 +195,8 @@ def plain_rows(rows: Iterable[tuple[int, Row]]) -> list[Any]:
     return [
         [
             number,
-            row.time,
-            row.start,
+            nearest_time(row.time),
+            nearest_time(row.start),
             [[name, canonical_token(term)] for name, term in row.bindings],
             [[step, list(names)] for step, names in row.events],
             row.graph,

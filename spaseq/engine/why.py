@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN, earlier, later
 from automata.plan.program import Window
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.reading.event_builder import Malformed
@@ -35,7 +36,7 @@ from spaseq.runtime.why.recorded import EVENTS_MAX, RecordingOperator, TooManyEv
 MALFORMED_MAX = 10_000
 """Pieces of malformed input that are kept."""
 _PREFIX = r"[\w.-]*"
-_ALWAYS = (-(1 << 62), 1 << 62)
+_ALWAYS = TIME_NS_MIN, TIME_NS_MAX
 
 
 class RecordedJob(Job):
@@ -291,4 +292,4 @@ def _explained(job: RecordedJob, query: TemporalQuery, row: Row, before: int) ->
 
 def around(window: Window, start: int, end: int) -> tuple[int, int]:
     """The times of events that can matter to matches from one time to another."""
-    return _ALWAYS if window.in_events else (start - window.size, end + window.size)
+    return _ALWAYS if window.in_events else (earlier(start, window.size), later(end, window.size))

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from automata.plan.program import Selector, Skip
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import parse_expression
 from sparql_gpm.pattern import Constant
 from sparql_gpm.terms import XSD, Literal, Term
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, parse_time
+from sparql_gpm.times import parse_time
 from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.algebra.partitions import partition_variable
 from spaseq.engine.arguments import meanings_of

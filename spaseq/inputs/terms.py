@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.terms import (
     IRI,
     RDF_DIR_LANG_STRING,
@@ -17,7 +18,7 @@ from sparql_gpm.terms import (
     Term,
     TripleTerm,
 )
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, parse_time
+from sparql_gpm.times import parse_time
 from sparql_gpm.well_formed import fault_of
 from spaseq.errors import InputError
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from arrays.times import nearest_time
 from automata.matches.match_table import START, TIME
 from sparql_gpm.terms import Term, to_ntriples
 from spaseq.outputs.arrow_columns import EVENT_MAP, STRINGS, TERMS, event_map, repeated, term_dictionary
@@ -23,9 +24,10 @@ _TIME = pa.timestamp("ns", tz="UTC")
 class RowBatches:
     """Makes record batches of one schema of the rows of some queries.
 
-    The columns are `query` where there are several queries, `time` and `start` (timestamp[ns, UTC]), `graph` and
-    `triples` when a query constructs, a dictionary of N-Triples texts for each projected variable, null where it is
-    unbound, and `events`, a map of lists. A variable that has the name of another column is called `?name`.
+    The columns are `query` where there are several queries, `time` and `start` (timestamp[ns, UTC]; of a window that
+    ends or begins beyond it the nearest one), `graph` and `triples` when a query constructs, a dictionary of N-Triples
+    texts for each projected variable, null where it is unbound, and `events`, a map of lists. A variable that has the
+    name of another column is called `?name`.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -65,8 +67,8 @@ class RowBatches:
         graphs = [None if row.graph is None else _text(row.graph) for row in rows]
         return {
             "query": lambda: pa.array([_text(row.query) for row in rows], pa.string()),
-            "time": lambda: pa.array([row.time for row in rows], pa.int64()).cast(_TIME),
-            "start": lambda: pa.array([row.start for row in rows], pa.int64()).cast(_TIME),
+            "time": lambda: pa.array([nearest_time(row.time) for row in rows], pa.int64()).cast(_TIME),
+            "start": lambda: pa.array([nearest_time(row.start) for row in rows], pa.int64()).cast(_TIME),
             "graph": lambda: pa.array(graphs, pa.string()),
             "triples": lambda: pa.array(triples, STRINGS),
             "events": lambda: pa.array(events, EVENT_MAP),

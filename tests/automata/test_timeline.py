@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arrays.times import AFTER_ALL, TIME_NS_MAX, TIME_NS_MIN
 from automata.plan.program import Window
+from automata.propagation import kernel_windows
+from automata.propagation.kernel_windows import _into, newest_window, next_change, oldest_window
 from automata.slices.events import Events
-from automata.slices.timeline import Timeline, window_ends, window_numbers
+from automata.slices.timeline import Timeline, deadline, in_window, next_window, window_numbers
 
 Event = tuple[int, int, frozenset[int]]
 """(time, stream, partitions)."""
@@ -81,9 +86,51 @@ def test_a_tumbling_window_is_half_open_and_ends_where_the_next_begins(
     if anchored and time < start:
         assert number.tolist() == [-1]
     else:
-        (end,) = window_ends(window, number).tolist()
+        end = int(deadline(window, times, times, number)[0]) + 1
         assert end - size <= time < end
         assert (end - start) % size == 0
+
+
+ANYWHERE = st.one_of(
+    st.integers(TIME_NS_MIN, TIME_NS_MAX), st.integers(0, 9).map(lambda n: TIME_NS_MIN + n),
+    st.integers(0, 9).map(lambda n: TIME_NS_MAX - n), st.integers(-9, 9), st.integers(-9, 9).map(lambda n: n - 2**62),
+)  # fmt: skip
+
+
+@given(
+    st.lists(ANYWHERE, min_size=2, max_size=4),
+    st.one_of(st.integers(10**6, 2**63 - 1), st.sampled_from([10**9, 2**62, 2**63 - 1])),
+    st.none() | st.integers(0, 2**63 - 1),
+    st.none() | ANYWHERE,
+)
+def test_windows_are_told_wherever_times_are(times: list[int], size: int, gap: int | None, start: int | None) -> None:
+    """As Python's integers have it, which do not end; `gap`: to the next window of a lane."""
+    window = Window(size, False, False, start or 0, start is not None, None if gap is None else size + gap)
+    column = np.array(times, dtype=np.int64)
+    numbers = window_numbers(window, column, column)
+    whole = [divmod(time - window.start, window.period) for time in times]
+    inside = [into < size and (number >= 0 or start is None) for number, into in whole]
+    assert (numbers >= 0).tolist() == inside
+    lasts = deadline(window, column, column, numbers).tolist()
+    for one in np.flatnonzero(inside).tolist():
+        last = min(window.start + whole[one][0] * window.period + size - 1, TIME_NS_MAX)
+        alone = deadline(window, times[one], 0, int(numbers[one]))
+        assert lasts[one] == alone == last
+        same = [other and whole[one][0] == number for other, (number, _) in zip(inside, whole, strict=True)]
+        assert in_window(window, column, column[one], column[one], numbers[one : one + 1]).tolist() == same
+        if start is None and gap is None:
+            assert next_window(window, times[one] - 1) <= numbers[one] <= next_window(window, times[one])
+
+
+@given(ANYWHERE, ANYWHERE, st.integers(10**6, 2**63 - 1), st.integers(10**6, 2**63 - 1))
+def test_kernels_tell_windows_wherever_times_are(where: int, start: int, size: int, hop: int) -> None:
+    newest, oldest, change = (getattr(each, "py_func", each) for each in (newest_window, oldest_window, next_change))
+    with patch.multiple(kernel_windows, newest_window=newest, _into=getattr(_into, "py_func", _into)):
+        assert newest(start, hop, where) == (where - start) // hop
+        assert oldest(start, size, hop, where) == (where - start - size) // hop + 1
+        later = change(start, size, hop, where)
+        ends = (hop - (where - start - shift) % hop for shift in (0, size))
+        assert later == min(where + min(ends), AFTER_ALL)
 
 
 @given(merged_events(), st.lists(st.integers(0, 9), min_size=1, max_size=3), st.booleans())

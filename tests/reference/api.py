@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from arrays.times import TIME_NS_MAX
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.lang import ast
 from tests.reference.groups import Reported, grouped_rows
@@ -54,7 +55,7 @@ def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[
 def derive(found: Sequence[Reported]) -> list[tuple[int, str, Triples]]:
     """A REGISTERed query's rows as events of its stream: by triggering event, then in output order; never late."""
     events = [
-        (trigger, (row.time, row.graph, _own_nodes(row.triples, row.graph)))
+        (trigger, (min(row.time, TIME_NS_MAX), row.graph, _own_nodes(row.triples, row.graph)))
         for trigger, row in found
         if row.triples is not None and row.graph is not None
     ]

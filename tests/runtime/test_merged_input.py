@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arrays.times import AFTER_ALL
 from sparql_gpm.columns import EventBatch, RowEvent
 from spaseq.runtime.order.merged_input import MergedInput
-from spaseq.runtime.order.reorder import AFTER_ALL
 from tests.runtime.plain_events import batch_of, events
 
 

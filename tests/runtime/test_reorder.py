@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arrays.times import BEFORE_ALL
 from spaseq.errors import RunError
 from spaseq.runtime.order import reorder
-from spaseq.runtime.order.reorder import BEFORE_ALL, ReorderBuffer
+from spaseq.runtime.order.reorder import ReorderBuffer
 from tests.runtime.plain_events import batch_of, events
 
 

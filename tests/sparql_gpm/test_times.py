@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.terms import XSD, Literal
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, format_time, parse_duration, parse_time
+from sparql_gpm.times import format_time, parse_duration, parse_time
 
 NEW_YEAR_2026 = 1_767_225_600_000_000_000
 

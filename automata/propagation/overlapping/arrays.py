@@ -17,8 +17,6 @@ AT, FREE, HELD, DRAWN, CURRENT, CLOSING = range(kernel_arrays.STATE, STATE)
 node, nodes in use, nodes that have ever been in use, the pane that events are in, the next window to be closed."""
 ALL, OWN = -1, -2
 """What a sum goes through where it is not a column: all paths; its own paths."""
-LATE, EARLY = (1 << 62), -(1 << 62)
-"""Times of first and last events where there is none."""
 OPENS, JOINED, APART, STALE, SETTLED = 1, 2, 4, 8, 16
 """Flags of a node: its event begins matches; it belongs to the event of the node before; it is not the next event
 after that of the node before; nodes before it have left, with which the back was made; its pane is part of the back."""

@@ -8,6 +8,7 @@ from math import gcd
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.plan.plan import Plan
 from automata.propagation import kernel_arrays
 from automata.propagation.cells import Cell
@@ -20,11 +21,7 @@ from automata.propagation.overlapping import arrays, pane_kernel
 from automata.propagation.overlapping.queued_cells import QueuedCells
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
-from automata.slices.timeline import LAST
 from automata.values import NONE, Ids, Mask
-
-_BEFORE = -(1 << 61)
-"""A pane before all others."""
 
 
 class PaneCells(QueuedCells):
@@ -43,7 +40,7 @@ class PaneCells(QueuedCells):
         """All that the slice closes; Unsuited, with the cells as they were, if the kernel cannot take it."""
         if self.idle:
             self._forget()
-            self._state[arrays.CURRENT] = _BEFORE
+            self._state[arrays.CURRENT] = BEFORE_ALL
         slice_ = self._reader.read(events, solutions, self._machine.symbols, position)
         order, most = self._order(slice_)
         self._most = max(self._most, most)
@@ -91,7 +88,7 @@ class PaneCells(QueuedCells):
         twin._group = list(range(self._cells.keys.shape[1]))
         twin._rules = self._rules._replace(ends=self._every)
         twin._algebra = self._algebra._replace(sources=self._every)
-        blocks = twin._closed(LAST)
+        blocks = twin._closed(AFTER_ALL)
         ends = [lane for lanes in twin._told for lane in lanes.tolist()]
         cells: dict[tuple[int, Key], Cell] = {}
         for lane, (unit, key, vector) in zip(ends, (each for block in blocks for each in block), strict=True):
@@ -103,7 +100,7 @@ class PaneCells(QueuedCells):
 
     def _closed(self, where: int) -> list[Block]:
         found: list[Block] = []
-        pane = (where - self._shape.start) // self._panes.length
+        pane = AFTER_ALL if where == AFTER_ALL else (where - self._shape.start) // self._panes.length
         if self.idle or pane <= self._state[arrays.CURRENT]:
             return self._emitted()
         self._state[arrays.AT] = 0
@@ -111,7 +108,6 @@ class PaneCells(QueuedCells):
             stop = pane_kernel.close(
                 self._rules,
                 self._algebra,
-                self._shape,
                 self._panes,
                 self._room_known(),
                 self._places,
@@ -121,7 +117,7 @@ class PaneCells(QueuedCells):
                 self._every,
                 self._output,
                 self._state,
-                where,
+                pane,
             )
             if stop == Stop.DONE:
                 self._state[arrays.CURRENT] = pane

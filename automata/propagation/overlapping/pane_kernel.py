@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arrays.jit import lean_kernel, lean_part, lean_step
+from arrays.times import BEFORE_ALL
 from automata.propagation.kernel import Stop
 from automata.propagation.kernel_arrays import (
     EMITTED,
@@ -29,6 +30,7 @@ from automata.propagation.kernel_arrays import (
 from automata.propagation.kernel_direct import Direct, add_lanes
 from automata.propagation.kernel_keys import among
 from automata.propagation.kernel_lanes import holds_matches
+from automata.propagation.kernel_windows import newest_window, next_change
 from automata.propagation.overlapping.arrays import (
     AT,
     CLOSING,
@@ -80,13 +82,16 @@ def consume(
     """Consumes the rest of the slice; returns the reason why it stopped."""
     event = int(state[EVENT])
     begin = int(order.ends[event - 1]) if event else 0
+    pane, until = 0, BEFORE_ALL
     while event < order.ends.shape[0]:
         end, time = int(order.ends[event]), int(slice_.times[event])
         state[EVENT] = event
         where = slice_.position + event if shape.in_events else time
-        pane = (where - shape.start) // panes.length
+        if where >= until:
+            pane = newest_window(shape.start, panes.length, where)
+            until = next_change(shape.start, panes.length, panes.length, where)
         if pane > state[CURRENT] and begin < end:
-            stop = close(rules, algebra, shape, panes, room, places, cells, flat, stacks, every, output, state, where)
+            stop = close(rules, algebra, panes, room, places, cells, flat, stacks, every, output, state, pane)
             if stop != _DONE:
                 return stop
             state[CURRENT] = pane
@@ -121,6 +126,12 @@ def consume(
 
 
 @lean_part
+def _first_window(panes: Panes, pane: int) -> int:
+    """The first window that has not ended when a pane begins."""
+    return (pane - panes.window) // panes.hop + 1
+
+
+@lean_part
 def _begin_pane(
     algebra: Algebra,
     shape: Shape,
@@ -134,7 +145,7 @@ def _begin_pane(
 ) -> int:
     """A new node at the end of a queue."""
     if state[HELD] == 0:
-        first = (pane - panes.window) // panes.hop + 1
+        first = _first_window(panes, pane)
         state[CLOSING] = max(first, 0) if shape.anchored else first
     node = append(stacks, state, slot)
     stacks.where[node], stacks.flags[node] = pane, 0
@@ -146,7 +157,6 @@ def _begin_pane(
 def close(
     rules: Rules,
     algebra: Algebra,
-    shape: Shape,
     panes: Panes,
     room: Room,
     places: Places,
@@ -156,16 +166,16 @@ def close(
     every: Ids,
     output: Output,
     state: Ids,
-    where: int,
+    pane: int,
 ) -> int:
-    """Writes what the windows up to `where`, which is in a later pane, have found; returns why it stopped."""
+    """Writes what the windows that end before a later pane have found; returns why it stopped."""
     for slot in range(state[SLOTS]):
         tail = stacks.tail[slot]
         if tail != NONE and not stacks.flags[tail] & SETTLED:
             if not _settle(rules, algebra, room, places, cells, flat, stacks, every, slot):
                 return _LIMBS
             stacks.flags[tail] |= SETTLED
-    while state[HELD] > 0 and shape.start + state[CLOSING] * shape.hop + shape.size <= where:
+    while state[HELD] > 0 and state[CLOSING] < _first_window(panes, pane):
         for slot in range(state[AT], state[SLOTS]):
             state[AT] = slot
             if stacks.head[slot] == NONE:

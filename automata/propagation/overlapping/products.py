@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from arrays.jit import lean_part, lean_step
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.propagation.kernel_arrays import LIMB, Cells, Room, Rules
 from automata.propagation.kernel_lanes import clear, holds_matches, improves
-from automata.propagation.overlapping.arrays import ALL, EARLY, LATE, OWN, Algebra, Flat
+from automata.propagation.overlapping.arrays import ALL, OWN, Algebra, Flat
 from automata.values import Ids
 
 _MASK = (1 << LIMB) - 1
@@ -19,7 +20,7 @@ def set_unit(algebra: Algebra, cells: Cells, row: int, lane: int) -> None:
     """Makes the row of a lane from which nothing has gone on yet."""
     for each in range(cells.counts.shape[1]):
         clear(cells, row, each)
-        cells.first[row, each], cells.last[row, each] = LATE, EARLY
+        cells.first[row, each], cells.last[row, each] = AFTER_ALL, BEFORE_ALL
     cells.counts[row, lane, 0] = 1
     for column in range(algebra.through.shape[0]):
         if algebra.through[column] == OWN:
@@ -49,7 +50,7 @@ def multiply(
     fits = True
     for number in range(lanes.shape[0]):
         clear(cells, into, lanes[number])
-        cells.first[into, lanes[number]], cells.last[into, lanes[number]] = LATE, EARLY
+        cells.first[into, lanes[number]], cells.last[into, lanes[number]] = AFTER_ALL, BEFORE_ALL
     for through in range(cells.counts.shape[1]):
         if not holds_matches(cells, row, through):
             continue

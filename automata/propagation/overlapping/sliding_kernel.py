@@ -22,6 +22,7 @@ from automata.propagation.kernel_arrays import (
 from automata.propagation.kernel_direct import Direct, add_lanes
 from automata.propagation.kernel_keys import among
 from automata.propagation.kernel_lanes import end_strict, holds_matches, move, reach
+from automata.propagation.kernel_windows import reaches_back
 from automata.propagation.overlapping.arrays import (
     APART,
     AT,
@@ -89,7 +90,7 @@ def consume(
             if state[HELD] + end - at > stacks.next.shape[0]:
                 return _NODES
             where = _where(shape, stacks, slot, position, time)
-            forget_before(stacks, state, slot, where - shape.size)
+            forget_before(stacks, state, slot, reaches_back(where, shape.size))
             if stacks.head[slot] != NONE and stacks.flags[stacks.head[slot]] & STALE:
                 turned = turn_events(
                     rules, direct, algebra, room, places, cells, flat, stacks, held, scratch, group, state, slot, every
@@ -268,4 +269,4 @@ def _hold(
 def sweep(stacks: Stacks, shape: Shape, state: Ids, slots: int, where: int) -> None:
     """Frees the events that have left the window at this time or position."""
     for slot in range(slots):
-        forget_before(stacks, state, slot, where - shape.size)
+        forget_before(stacks, state, slot, reaches_back(where, shape.size))

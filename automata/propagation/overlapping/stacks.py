@@ -9,6 +9,7 @@ however many partial matches have begun.
 from __future__ import annotations
 
 from arrays.jit import lean_part, lean_step
+from arrays.times import AFTER_ALL
 from automata.propagation.kernel_arrays import ADD, FULL, KEEP, SET, Cells, Order, Room, Rules, Scratch, Slice
 from automata.propagation.kernel_direct import Direct
 from automata.propagation.kernel_lanes import arrive, clear, end_strict, holds_matches, improves, move, reach
@@ -18,7 +19,6 @@ from automata.propagation.overlapping.arrays import (
     FREE,
     HELD,
     JOINED,
-    LATE,
     OPENS,
     OWN,
     STALE,
@@ -119,7 +119,7 @@ def prepend(
         number = direct.begins[symbol + 1] - 1 - back
         into, after = matrix + int(direct.sources[number]), matrix + int(direct.targets[number])
         step = direct.moves[number]
-        first = time if rules.begins[step] else LATE
+        first = time if rules.begins[step] else AFTER_ALL
         for lane in range(cells.counts.shape[1]):
             count = cells.counts[after, lane, 0]
             if count == 0:

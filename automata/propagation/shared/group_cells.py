@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.propagation import kernel_arrays, kernel_keys
 from automata.propagation.cells import Cell
 from automata.propagation.columns import Reader
@@ -30,7 +31,6 @@ from automata.propagation.shared.program import GroupProgram
 from automata.propagation.shared.sections import Closed, SectionReader, Sections
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
-from automata.slices.timeline import LAST
 from automata.values import Ids
 
 _SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 14
@@ -106,7 +106,7 @@ class GroupCells(LimbedCells):
 
     def finish(self) -> dict[int, list[Block]]:
         """All that is left, by member."""
-        return self._closed(LAST, {})
+        return self._closed(AFTER_ALL, {})
 
     def live_ids(self) -> list[Ids]:
         """The ids in keys and among the extremes."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from arrays.jit import lean_kernel, lean_part
+from arrays.times import AFTER_ALL
 from automata.propagation.kernel_arrays import NO_WINDOW, Order, Room, Slice
+from automata.propagation.kernel_windows import newest_window, next_change, oldest_window
 from automata.propagation.shared.arrays import (
     AT,
     BEGIN,
@@ -98,15 +100,14 @@ def consume(
 @lean_part
 def _advance_clock(frames: Frames, clock: Clock, time: int) -> int:
     """The windows that a time is in; returns the time until which it is so."""
-    earliest = (1 << 63) - 1
+    earliest = AFTER_ALL
     for frame in range(frames.start.shape[0]):
         start, size, hop = frames.start[frame], frames.size[frame], frames.hop[frame]
-        last = (time - start) // hop
-        least = (time - start - size) // hop + 1
+        least = oldest_window(start, size, hop, time)
         if frames.anchored[frame] and least < 0:
             least = 0
-        clock.last[frame], clock.least[frame] = last, least
-        earliest = min(earliest, start + min((last + 1) * hop, least * hop + size))
+        clock.last[frame], clock.least[frame] = newest_window(start, hop, time), least
+        earliest = min(earliest, next_change(start, size, hop, time))
     return earliest
 
 
@@ -290,10 +291,8 @@ def _open(
 def close(frames: Frames, bundles: Bundles, clock: Clock, cells: Cells, output: Output, state: Ids, time: int) -> bool:
     """Writes the sections of windows that end up to a time; False if there is no room for all of them."""
     for frame in range(frames.start.shape[0]):
-        while (
-            clock.open_first[frame] <= clock.open_last[frame]
-            and time >= frames.start[frame] + clock.open_first[frame] * frames.hop[frame] + frames.size[frame]
-        ):
+        left = oldest_window(frames.start[frame], frames.size[frame], frames.hop[frame], time)
+        while clock.open_first[frame] <= clock.open_last[frame] and clock.open_first[frame] < left:
             window = clock.open_first[frame]
             place = window % frames.open_max[frame]
             section = frames.section[frame] + place

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL, earlier
 from automata.chains import columns as col
 from automata.chains.clocks import lapse
 from automata.chains.deferred import DeferredRuns
 from automata.chains.table import RunView
-from automata.matches.match_stage import FOREVER
 from automata.plan.plan import Plan
 from automata.plan.program import Window
 from automata.slices.step_table import StepTable
@@ -26,10 +26,10 @@ class Bounds:
     now     no event before it will come
     """
 
-    time: int = -FOREVER
-    window: int = -FOREVER
+    time: int = BEFORE_ALL
+    window: int = BEFORE_ALL
     ranks: Timeline | None = None
-    now: int = -FOREVER
+    now: int = BEFORE_ALL
 
 
 def expired(window: Window, time: int, timeline: Timeline) -> Bounds:
@@ -37,7 +37,7 @@ def expired(window: Window, time: int, timeline: Timeline) -> Bounds:
     if window.in_events:
         return Bounds(ranks=timeline, now=time)
     if window.sliding:
-        return Bounds(time=time - window.size, now=time)
+        return Bounds(time=earlier(time, window.size), now=time)
     return Bounds(window=next_window(window, time), now=time)
 
 
@@ -45,7 +45,7 @@ def next_expiry(plan: Plan, time: int) -> int:
     """The time before which it is not worth looking for expired runs again."""
     window = plan.program.window
     if window.in_events:
-        return -FOREVER
+        return BEFORE_ALL
     passes = time + window.size // 32
     if not window.sliding:
         passes = window.start + ((time - window.start) // window.period + 1) * window.period

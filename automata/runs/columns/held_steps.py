@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import hash_columns
+from arrays.times import earlier
 from automata.chains.store import ChainStore
 from automata.chains.table import ROOT
 from automata.matches.match_stage import PartialMatches
@@ -24,7 +25,7 @@ from automata.runs.columns.waiting import lasts_of
 from automata.slices.step_buffer import LOW, PARTITION, RANK, TIME, WINDOW, Buffer
 from automata.slices.step_index import step_index
 from automata.slices.step_table import StepTable
-from automata.slices.timeline import deadline, earlier
+from automata.slices.timeline import deadline
 from automata.values import UNBOUND, Ids, PartialMatch
 
 _GROWTH = 1.125

@@ -17,13 +17,14 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.chains.table import ROOT
 from automata.plan.automaton import START
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.runs.columns.partition_events import NEVER, PartitionEvents
+from automata.runs.columns.partition_events import PartitionEvents
 from automata.runs.columns.trials import Cause, Trials
 from automata.slices.step_table import SEVERAL, StepTable
 from automata.slices.timeline import Timeline
@@ -171,20 +172,20 @@ class Losses:
 
     def _nearest_in_partition(self, number: int, rows: Ids, table: StepTable | None) -> Ids:
         """As `_nearest`; a solution of another partition ends those whose window or limit does not reach so far."""
-        runs, last = self._chains.runs, np.full(len(rows), NEVER, dtype=np.int64)
+        runs, last = self._chains.runs, np.full(len(rows), AFTER_ALL, dtype=np.int64)
         if table is not None:
-            last = np.append(table.low, NEVER)[self._trials.outside(number, rows, table)]
+            last = np.append(table.low, AFTER_ALL)[self._trials.outside(number, rows, table)]
         assert self._events is not None
         columns = (runs.column(rows, c) for c in (col.PARTITION, col.HIGH_TIME, col.HIGH_STREAM, col.HIGH))
         following, times = self._events.following(*columns)
-        near = (following <= last) & (following < NEVER)
+        near = (following <= last) & (following < AFTER_ALL)
         followed = rows[near]
         if table is not None:
             ordered = table.take(np.lexsort((table.low, table.times, table.partitions)))
             begin, end = _ranges(ordered, runs.column(followed, col.PARTITION), times[near])
             followed = self._trials.count(number, followed, ordered, begin, end)
         self._trials.counts[number][Cause.CONTIGUITY] += len(followed)
-        over = ~near & (last < NEVER)
+        over = ~near & (last < AFTER_ALL)
         self._trials.counts[number][Cause.JOIN] += int(np.count_nonzero(over))
         left: Ids = rows[~near & ~over]
         return left

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.slices.step_table import StepTable
 from automata.values import NONE, Ids
-
-NEVER = int(np.iinfo(np.int64).max)
-"""After all positions and times."""
 
 
 class PartitionEvents:
@@ -30,16 +28,16 @@ class PartitionEvents:
         self._came.clear()
 
     def following(self, partitions: Ids, times: Ids, streams: Ids, positions: Ids) -> tuple[Ids, Ids]:
-        """Of each of these events of a partition position and time of the next one after it; NEVER: none has come."""
+        """Of each of these events of a partition position and time of the next one after it; AFTER_ALL: none yet."""
         if not self._came:
-            none = np.full(len(partitions), NEVER, dtype=np.int64)
+            none = np.full(len(partitions), AFTER_ALL, dtype=np.int64)
             return none, none
         own, own_times, own_streams, low = (np.concatenate(columns) for columns in zip(*self._came, strict=True))
         beside = next_of((own, own_times, own_streams, low), (partitions, times, streams, positions), 3)
-        later = next_of((own, own_times, low), (partitions, times, np.full(len(times), NEVER)), 1)
+        later = next_of((own, own_times, low), (partitions, times, np.full(len(times), AFTER_ALL)), 1)
         found = np.where(beside != NONE, beside, later)
         known = found != NONE
-        return np.where(known, low[found], NEVER), np.where(known, own_times[found], NEVER)
+        return np.where(known, low[found], AFTER_ALL), np.where(known, own_times[found], AFTER_ALL)
 
 
 def next_of(known: Sequence[Ids], asked: Sequence[Ids], same: int) -> Ids:

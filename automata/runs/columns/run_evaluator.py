@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import distinct
+from arrays.times import BEFORE_ALL
 from automata import layouts
 from automata.chains import columns as col
-from automata.matches.match_stage import FOREVER, StagedEvaluator
+from automata.matches.match_stage import StagedEvaluator
 from automata.plan.automaton import START
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
@@ -51,7 +52,7 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
         self._runs = ColumnRuns(self.chains, self.held)
         if self.held is not None:
             self.partial = RunsAndHeldSteps(self.chains, self.held)
-        self._next_expiry = -FOREVER
+        self._next_expiry = BEFORE_ALL
         self._finished = False
         self._skips_later_starts = skips_later_starts(plan)
         self._semi_join_targets = semi_join_targets(plan)

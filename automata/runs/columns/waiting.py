@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, TIME_NS_MAX
 from automata.chains import columns as col
 from automata.chains.clocks import lapse
 from automata.chains.store import ChainStore
 from automata.chains.table import Runs
-from automata.matches.match_stage import FOREVER
 from automata.matches.pending import PendingMatches
 from automata.matches.reader import read_entries
 from automata.plan.program import Window
-from automata.slices.timeline import LAST, deadline
+from automata.slices.timeline import deadline
 from automata.values import NONE, Ids, PartialMatch
 
 
@@ -22,7 +22,7 @@ def waiting_runs(chains: ChainStore, position: int, limit: int) -> list[PartialM
     """The newest runs that stand at a position, `limit` at most."""
     runs, window = chains.runs, chains.plan.program.window
     rows = _newest(runs, chains.active[position].rows, limit)
-    lasts = np.full(len(rows), FOREVER, dtype=np.int64)
+    lasts = np.full(len(rows), AFTER_ALL, dtype=np.int64)
     if not window.in_events:
         begun = runs.column(rows, col.FIRST) != NONE
         columns = (runs.column(rows[begun], column) for column in (col.FIRST_TIME, col.FIRST_RANK, col.WINDOW))
@@ -56,7 +56,7 @@ def _read(runs: Runs, rows: Ids, lasts: Ids) -> list[PartialMatch]:
 
 
 def _known(lasts: Ids) -> list[int | None]:
-    return [last if last < LAST else None for last in lasts.tolist()]
+    return [last if last < TIME_NS_MAX else None for last in lasts.tolist()]
 
 
 def _newest(runs: Runs, rows: Ids, limit: int) -> Ids:

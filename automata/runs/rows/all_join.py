@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from arrays.times import ENDLESS_NS, TIME_NS_MAX
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import FOREVER
 from automata.runs.rows.edges import able, cross, row_opening
 from automata.runs.rows.row_table import Row, RowTable
 from automata.slices.step_table import SEVERAL
 from automata.values import NONE, UNBOUND
 
-_ENDLESS = 2**63 - 1
 _Waiting = dict[tuple[int, ...], list[int]]
 _Combined = tuple[tuple[int, ...], Row]
 """Finished members, and the values that they have bound together."""
@@ -41,8 +40,8 @@ class RowAllJoin:
         around = [plan.positions[unordered.position].timed for unordered in plan.unordered]
         self._timed = [[core.layout.clock(clock) for clock in clocks] for clocks in around]
         self._shared = [[col.FIXED + variable for variable in key] for key in plan.member_keys]
-        self._size_ns = window.size if window.sliding and not window.in_events else _ENDLESS
-        self._size = window.size if window.sliding and window.in_events else _ENDLESS
+        self._size_ns = window.size if window.sliding and not window.in_events else ENDLESS_NS
+        self._size = window.size if window.sliding and window.in_events else ENDLESS_NS
         self._finished: list[list[_Waiting]] = [[{} for _ in unordered.members] for unordered in plan.unordered]
         self._taken: dict[int, frozenset[int]] = {}
 
@@ -89,9 +88,9 @@ class RowAllJoin:
             row[col.FIXED + variable] = rows[old[entry]][col.FIXED + variable]
         cross(opening, row, old, number)
         for column in opening.cleared:
-            row[column] = FOREVER
+            row[column] = TIME_NS_MAX
         if opening.clock != NONE:
-            row[opening.clock] = min(opening.last(old), FOREVER) if opening.limited else FOREVER
+            row[opening.clock] = min(opening.last(old), TIME_NS_MAX) if opening.limited else TIME_NS_MAX
         rows.append(row)
         instance, started = len(rows) - 1, []
         for start in opening.starts:

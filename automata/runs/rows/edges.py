@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from arrays.times import ENDLESS_NS
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.plan.expression import Contiguity
@@ -12,8 +13,6 @@ from automata.plan.plan import Plan, PlannedEdge
 from automata.runs.rows.conditions import Conditions, Decided
 from automata.values import NONE
 
-ENDLESS = 2**64
-"""The limit of an operator that has none: added to any time it is later than all."""
 Bounds = tuple[tuple[int, int], ...]
 """Columns of counts, and what they are compared with."""
 
@@ -27,7 +26,7 @@ class RowCrossing:
     loops           columns of counts that go up by one
     enters          (column of the count, column of the entry, column of the entry that it takes over; NONE: the row)
     begins          (column of the last row inside, column of the row before) of the iterations that it begins
-    limit           of its operator; ENDLESS where there is none
+    limit           of its operator; ENDLESS_NS where there is none
     deadlines       columns of the clocks that must not have run out
     again, anew     columns of the row from which an iteration was begun: it is the run's own, and there is none
     """
@@ -312,7 +311,7 @@ def _crossing(
         tuple(map(layout.count, loops)),
         tuple((layout.count(repetition), layout.entry(repetition), entry) for repetition in edge.enters),
         tuple((layout.inside(d), layout.previous(d)) for d in plan.positions[edge.target].inside & edge.begun),
-        ENDLESS if edge.limit is None else edge.limit,
+        ENDLESS_NS if edge.limit is None else edge.limit,
         tuple(map(layout.clock, edge.deadlines)),
         tuple(layout.begun(loop) for loop in loops if loop in plan.possessive),
         tuple(layout.begun(repetition) for repetition in edge.enters if repetition in plan.possessive),

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns
-from automata.matches.pending import FOREVER
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, candidate_of, report_order
 from automata.plan.automaton import START
@@ -91,7 +91,7 @@ class Ending:
         if self._in_turn:
             candidates = [self._candidate(row, None) for row, _ in reached]
             distinct = {each.match.entries: each for each in candidates}.values()
-            return self._reporter.release(list(distinct), self._reporter.next_decision(time, FOREVER))
+            return self._reporter.release(list(distinct), self._reporter.next_decision(time, AFTER_ALL))
         matches = [self._match(row) for row, _ in reached]
         return _in_order(list({match.entries: match for match in matches}.values()))
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arrays.times import ENDLESS_NS, later
 from automata.chains import columns as col
 from automata.matches.match_stage import StagedEvaluator
 from automata.plan.pruning import is_gapless
@@ -25,10 +26,7 @@ from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.row_table import Row, RowTable
 from automata.runs.rows.store import Store, key_of
 from automata.slices.events import Gap
-from automata.slices.timeline import later
 from automata.values import NONE, UNBOUND, Match
-
-_ENDLESS = 2**63 - 1
 
 
 class _Taken(NamedTuple):
@@ -54,8 +52,8 @@ class RowRuns:
         self._window = program.window
         self._partitioned = bool(program.partition)
         sliding, in_events = program.window.sliding, program.window.in_events
-        self._size_ns = program.window.size if sliding and not in_events else _ENDLESS
-        self._size = program.window.size if sliding and in_events else _ENDLESS
+        self._size_ns = program.window.size if sliding and not in_events else ENDLESS_NS
+        self._size = program.window.size if sliding and in_events else ENDLESS_NS
         self._registers = core.layout.registers
         rows = RowTable(core.runs)
         conditions = self.conditions = Conditions(core, condition_evaluator, rows)

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, later
 from automata.chains import columns as col
-from automata.matches.pending import FOREVER, PendingMatches
+from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
 from automata.protocol import ALWAYS_DUE, NEVER_DUE
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
-from automata.slices.timeline import Timeline, deadline, later
+from automata.slices.timeline import Timeline, deadline
 from automata.values import Match
 
 _SEEN_MIN = 256
@@ -54,7 +55,7 @@ class Waiting:
         self._store = store
         self._read = read
         self._pending: list[_Pending] = []
-        self._soonest = FOREVER
+        self._soonest = AFTER_ALL
         self._seen_max = _SEEN_MIN
         self._changed = False
 
@@ -66,7 +67,7 @@ class Waiting:
         for row, accept, last, limit in zip(*(column.tolist() for column in columns), strict=True):
             self._pending.append(_Pending(self._end(last, limit), row, accept, last, limit))
         heapify(self._pending)
-        self._soonest = min([each.limit for each in self._pending], default=FOREVER)
+        self._soonest = min([each.limit for each in self._pending], default=AFTER_ALL)
         self._changed = False
 
     def sync(self) -> None:
@@ -107,7 +108,7 @@ class Waiting:
     def _wait(self, row: int, accept: int) -> None:
         own, patience = self._store.rows[row], self._patience[accept]
         last = deadline(self._window, own[col.FIRST_TIME], own[col.FIRST_RANK], own[col.WINDOW])
-        limit = FOREVER if patience is None else later(own[col.HIGH_TIME], patience)
+        limit = AFTER_ALL if patience is None else later(own[col.HIGH_TIME], patience)
         heappush(self._pending, _Pending(self._end(last, limit), row, accept, last, limit))
         self._soonest = min(self._soonest, limit)
         self._changed = True
@@ -121,7 +122,7 @@ class Waiting:
         return min(passed, pending.limit)
 
     def _earliest(self) -> int:
-        return self._decided(self._pending[0], 0) if self._pending else FOREVER
+        return self._decided(self._pending[0], 0) if self._pending else AFTER_ALL
 
     def _passed(self, time: int, timeline: Timeline) -> list[Candidate]:
         """Those whose windows or limits have passed and that nothing has removed, in the order of their decisions."""
@@ -133,7 +134,7 @@ class Waiting:
             over += [each for each in self._pending if each.limit < time]
             self._pending = [each for each in self._pending if each.limit >= time]
             heapify(self._pending)
-            self._soonest = min([each.limit for each in self._pending], default=FOREVER)
+            self._soonest = min([each.limit for each in self._pending], default=AFTER_ALL)
         self._changed |= bool(over)
         decided = sorted((self._decided(each, time), each.row, each.accept) for each in over)
         return [self._read(row, at) for at, row, accept in decided if not self._negations.violated_after(row, accept)]

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.columns import Ids, as_ids
 from sparql_gpm.lazy_terms import NULL
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.inputs.tables.arrow_values import UNIT_NS, lexicals
 from spaseq.inputs.tables.marks import NO_TEXT
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arrays.columns import offsets_of
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import take
@@ -16,7 +17,7 @@ from sparql_gpm.reading.event_times import Triple, values_inside
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.regular_batch import RegularBatch
 from sparql_gpm.terms import IRI, BlankNode, to_ntriples
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, format_time
+from sparql_gpm.times import format_time
 from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import RowBatch, of_rows
 from spaseq.inputs.tables.options import OBJECT_ROWS_MAX

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from arrays.columns import UNBOUND
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.lazy_terms import ColumnTerms, LazyTerms, Same
@@ -24,7 +25,6 @@ from sparql_gpm.reading.event_builder import EventBuilder
 from sparql_gpm.reading.event_times import TimeRule
 from sparql_gpm.regular_batch import RegularTriple
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, TripleTerm
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.inputs.tables.cells import Cells, PlainColumn, RowBatch
 from spaseq.inputs.tables.plain import around, certain_iri, times_of
 from spaseq.inputs.tables.slots import BAD, Slots, combinations

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.protocol import ALWAYS_DUE, NEVER_DUE
 from automata.slices.events import Gap
 from sparql_gpm.shared import Entailed, PatternPool, Slice
@@ -25,7 +26,6 @@ from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator, group_together
 from spaseq.runtime.embedded.touched_index import TouchedIndex
 from spaseq.runtime.order.merged_input import MergedInput
-from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 

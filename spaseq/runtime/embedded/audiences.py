@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from spaseq.runtime.embedded.audience import Audience
 from spaseq.runtime.order.merged_input import MergedInput
-from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 
 
 class Audiences:

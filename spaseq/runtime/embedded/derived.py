@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import offsets_of
+from arrays.times import nearest_time
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from spaseq.outputs.rows import Row
@@ -59,7 +60,7 @@ def rows_as_events(rows: Sequence[Row], dictionary: Dictionary) -> EventBatch:
     triples = [[dictionary.intern(term) for term in triple] for row in rows for triple in row.triples]
     ids = np.array(triples, dtype=np.int64).reshape(-1, 3)
     return EventBatch(
-        np.array([row.time for row in rows], dtype=np.int64),
+        np.array([nearest_time(row.time) for row in rows], dtype=np.int64),
         np.zeros(len(rows), dtype=np.int64),
         [row.graph or "" for row in rows],
         offsets_of(np.array([len(row.triples) for row in rows], dtype=np.int64)),

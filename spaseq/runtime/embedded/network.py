@@ -11,6 +11,7 @@ from itertools import count
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
@@ -29,7 +30,7 @@ from spaseq.runtime.embedded.reader_state import HoldsIds, ReaderState, reader_s
 from spaseq.runtime.embedded.readers import Readers
 from spaseq.runtime.embedded.saving import Restoring, saved_states, unreadable
 from spaseq.runtime.embedded.stopped import Stopped
-from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
+from spaseq.runtime.order.reorder import NO_EVENTS
 from spaseq.runtime.state.saved_states import InputState, QueryState
 
 _TERMS_KEPT_MIN = 200_000

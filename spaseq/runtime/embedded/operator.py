@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from automata.protocol import ALWAYS_DUE
 from automata.slices.events import Gap
 from automata.values import Ids
@@ -23,7 +24,6 @@ from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.physical.going_on import goes_on, plan_of_state
 from spaseq.physical.plan import PhysicalPlan
-from spaseq.runtime.order.reorder import AFTER_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.propagated import PropagatedMatches
 from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import AFTER_ALL
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.shared import Slice
-from spaseq.runtime.order.reorder import AFTER_ALL, NO_EVENTS, ReorderBuffer
+from spaseq.runtime.order.reorder import NO_EVENTS, ReorderBuffer
 from spaseq.runtime.state import layouts
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL, ENDLESS_NS, earlier
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from spaseq.errors import RunError
 from spaseq.runtime.state import layouts
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
-BEFORE_ALL = -(2**63)
-"""The watermark of a stream without an event."""
-AFTER_ALL = 2**63 - 1
-"""The watermark of a stream that has ended."""
+NEVER_LATE_NS = ENDLESS_NS
+"""The delay of streams of which something else decides what is late."""
 WAITING_EVENTS_MAX = 50_000_000
 """Waiting events of a stream; with more the run fails rather than exhaust the memory."""
 NO_EVENTS = EventBatch.empty()
@@ -51,7 +50,10 @@ def _merged(parts: list[_Sorted]) -> _Sorted:
 
 
 class ReorderBuffer:
-    """The events of one stream that earlier ones may still precede; none with a time below `watermark` is admitted."""
+    """The events of one stream that earlier ones may still precede; none with a time below `watermark` is admitted.
+
+    watermark   BEFORE_ALL of a stream without an event, AFTER_ALL of one that has ended
+    """
 
     def __init__(self, delay_ns: int = 0) -> None:
         assert delay_ns >= 0, delay_ns
@@ -228,8 +230,7 @@ class ReorderBuffer:
 def lateness_bounds(times: Ids, largest: int, delay_ns: int) -> tuple[Ids, int]:
     """For each event the time below which it is late, and the new largest time; `largest` is the one before them."""
     seen = np.maximum.accumulate(np.concatenate(([largest], times)))
-    bounds = np.where(seen < BEFORE_ALL + delay_ns, BEFORE_ALL, seen - delay_ns)
-    return bounds[:-1], int(seen[-1])
+    return earlier(seen[:-1], delay_ns), int(seen[-1])
 
 
 def _equal(one: EventBatch, other: EventBatch) -> bool:

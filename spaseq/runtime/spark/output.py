@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arrays.times import nearest_time
 from automata.matches.match_table import START, TIME
 from sparql_gpm.term_text import term_of
 from sparql_gpm.terms import Term, to_ntriples
@@ -85,8 +86,8 @@ class OutputTable:
             "query": row.query,
             "time": row.time // _MICROSECOND,
             "start": row.start // _MICROSECOND,
-            "time_ns": row.time,
-            "start_ns": row.start,
+            "time_ns": nearest_time(row.time),
+            "start_ns": nearest_time(row.start),
             "partition": [to_ntriples(term) for term in partition] or None,
             **{column: values.get(variable) for variable, column in self.columns.items()},
             "events": [{"step": step, "graphs": list(graphs)} for step, graphs in row.events],

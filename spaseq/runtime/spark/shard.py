@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from arrays.times import BEFORE_ALL
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
@@ -27,7 +28,7 @@ from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.funnel.tally import FunnelTally
-from spaseq.runtime.order.reorder import BEFORE_ALL
+from spaseq.runtime.order.reorder import NEVER_LATE_NS
 from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock, unpacked
@@ -42,8 +43,6 @@ HIDDEN = " "
 PARTITION_COLUMN, KEY_COLUMN = f"{HIDDEN}partition ", f"{HIDDEN}key "
 """Before the names of the hidden columns by which operators tell the values of PARTITION BY, or of another key."""
 _WAY_BACK = "begin with a new checkpoint and output folder: the input is then read from where the new job starts"
-_NEVER_LATE_NS = 3 << 61
-"""The delay of the network inside: the shard itself decides what is late, by the times that all tasks have seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +182,7 @@ class Shard:
         self._number = number
         self._record = record
         self._inherited = False
-        self._network = Network(dictionary, _NEVER_LATE_NS)
+        self._network = Network(dictionary, NEVER_LATE_NS)
         self._found: list[Rows] = []
         texts = {query.name: query.text for query in record.queries}
         for operator in operators:

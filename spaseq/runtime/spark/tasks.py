@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL
 from automata.values import Ids, Mask
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch
@@ -28,7 +29,7 @@ from spaseq.inputs.formats import is_of_lines
 from spaseq.inputs.reading import StreamFormat, StreamReader
 from spaseq.inputs.texts import InputText, LineStream, OpenInput
 from spaseq.outputs.dead_letters import MALFORMED, DeadLetter, late_letter, malformed_letter
-from spaseq.runtime.order.reorder import BEFORE_ALL, lateness_bounds
+from spaseq.runtime.order.reorder import lateness_bounds
 from spaseq.runtime.spark.shard_partitioner import ShardPartitioner
 from spaseq.runtime.spark.shuffle_blocks import BlockContents, ShuffleBlock, packed
 

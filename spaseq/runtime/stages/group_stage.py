@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from automata.slices.timeline import LAST
+from arrays.times import BEFORE_ALL, TIME_NS_MAX, nearest_time
 from automata.values import Ids, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -41,7 +41,7 @@ class GroupStage:
         self._units = ReportingUnits(query.window, len(compiled.lanes))
         self._order = order if query.over.needs_order else None
         self._waits = compiled.plan.trails
-        self._time, self._seen, self._settled = -LAST, 0, 0
+        self._time, self._seen, self._settled = BEFORE_ALL, 0, 0
         named = query.template is not None and not self._units.of_windows
         values = MatchValues(argument_columns(query.over), compiled, evaluator, enricher)
         name: Callable[[int], str] = (lambda position: names.of([position])[0]) if named else lambda unit: ""
@@ -101,8 +101,10 @@ class GroupStage:
         """A lower bound of the times of rows to come, if no match to come ends before `oldest`."""
         if not self._units.of_time:
             return min([oldest, *[unit.last for unit in self._groups.units().values()]])
-        first = oldest if oldest > LAST else self._units.first_end_after(oldest)
-        return min([first, *[self._units.end(number) for number in self._groups.units()]])
+        if oldest > TIME_NS_MAX and not self._groups.units():
+            return oldest
+        ends = [self._units.end(number) for number in self._groups.units()]
+        return nearest_time(min([self._units.first_end_after(oldest), *ends]))
 
     def live_ids(self) -> Ids:
         """Every id that the groups hold."""

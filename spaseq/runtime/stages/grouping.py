@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.values import UNBOUND, Ids, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.accumulators import Accumulator
@@ -66,8 +67,8 @@ class Grouping(Groups):
     def _add_columns(self, rows: Ids, units: Ids, starts: Ids, times: Ids, values: Mapping[str, Ids]) -> None:
         columns = [ids[rows] for ids in values.values()]
         firsts, of_row = distinct_rows([units - units.min(), *columns[: len(self._over.keys)]])
-        earliest = np.full(len(firsts), np.iinfo(np.int64).max, dtype=np.int64)
-        latest = np.full(len(firsts), np.iinfo(np.int64).min, dtype=np.int64)
+        earliest = np.full(len(firsts), AFTER_ALL, dtype=np.int64)
+        latest = np.full(len(firsts), BEFORE_ALL, dtype=np.int64)
         np.minimum.at(earliest, of_row, starts)
         np.maximum.at(latest, of_row, times)
         keys = list(zip(*(c[firsts].tolist() for c in columns[: len(self._over.keys)]), strict=True))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from arrays.times import BEFORE_ALL, TIME_NS_MAX
 from automata.plan.plan import Plan
 from automata.propagation.measures import Addend, Kind, Measured, Sum, Value, Values
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found
 from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable, RowEvaluator
 from automata.slices.events import Events, Gap, SymbolSolutions
-from automata.slices.timeline import LAST
 from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
@@ -30,9 +30,6 @@ from spaseq.runtime.stages.term_values import TermValues, exact_sum_of
 
 if TYPE_CHECKING:  # a group is made of kernels, which are imported on first use
     from automata.propagation.shared.shared_propagation import Left
-
-_BEFORE = -(1 << 62)
-"""A time before all windows, in nanoseconds."""
 
 
 class Group(Protocol):
@@ -75,7 +72,7 @@ class PropagatedMatches(RowEvaluator, Restorable):
         self._evaluator: Propagating = _compiled(*given) if plan.form is Form.KERNELS else PropagatingEvaluator(*given)
         self._exact = partial(PropagatingEvaluator, *given)
         self._told = _Told(query.over, planned.measured, planned.asked, dictionary)
-        self._reached, self._ended = _BEFORE, False
+        self._reached, self._ended = BEFORE_ALL, False
         self._group: Group | None = None
 
     @property
@@ -157,7 +154,7 @@ class PropagatedMatches(RowEvaluator, Restorable):
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come: no match waits, but windows are open until the input ends."""
-        return watermark if watermark <= LAST or self._ended else self._reached
+        return watermark if watermark <= TIME_NS_MAX or self._ended else self._reached
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `automata.state.State`."""

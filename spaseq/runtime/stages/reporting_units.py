@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.times import whole_periods
 from automata.matches.match_table import FIRST, LAST, PARTITION, START, TIME, MatchTable
 from automata.plan.program import Window
 from automata.values import Ids, Match
@@ -62,8 +63,8 @@ class ReportingUnits:
         if self.window.sliding:
             return numbers, spans.last
         begins, ends = (spans.first, spans.last) if self.window.in_events else (spans.start, spans.time)
-        latest = (begins - self.window.start) // self._hop
-        earliest = (ends - self.window.start - self.window.size) // self._hop + 1
+        latest = whole_periods(self.window.start, self._hop, begins)
+        earliest = whole_periods(self.window.start + self.window.size, self._hop, ends) + 1
         if self.lanes:
             latest = latest - (latest - spans.lane) % self.lanes
             earliest = latest

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, product
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from spaseq.algebra.partitions import as_written
 from spaseq.outputs.attempts import CAUSES, Attempt, Fault
 from spaseq.runtime.why.alike import likeness_key
@@ -18,8 +19,7 @@ from spaseq.runtime.why.overlapping import in_windows
 from spaseq.runtime.why.places import NOTHING, Place, Step
 from spaseq.runtime.why.reasons import bound, events_of
 from spaseq.runtime.why.relaxed import Relaxed
-from spaseq.runtime.why.runs import FOREVER, MATCH, Run, Values, clashes, seen_from
-from spaseq.runtime.why.search import BEGINNING
+from spaseq.runtime.why.runs import MATCH, Run, Values, clashes, seen_from
 from spaseq.runtime.why.world import Candidate
 
 LOOKS_MAX = 64
@@ -206,8 +206,8 @@ class Analysis:
         found: Iterable[Candidate] = self._around(symbol, lacks[0], time, after)
         if after and lacks[0] is None:
             bindings = seen_from(run.entries, step.path, world.given)
-            begin = BEGINNING if time is None else time
-            fitting = world.solutions[symbol].fitting(bindings, begin, FOREVER)
+            begin = BEFORE_ALL if time is None else time
+            fitting = world.solutions[symbol].fitting(bindings, begin, AFTER_ALL)
             found = chain(islice(fitting, LOOKS_MAX), self._alike(symbol, bindings, begin), found)
         for candidate in found:
             if candidate[0] in run.events or not self._furthest.fits(symbol, *candidate):

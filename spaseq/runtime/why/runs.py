@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from arrays.times import AFTER_ALL
 from spaseq.runtime.why.places import Path, Place
 
 MATCH = -1
 """The entry that owes a condition of the match."""
-FOREVER = 1 << 62
 Values = Mapping[int, int]
 """variable → term id, without unbound ones."""
 
@@ -79,7 +79,7 @@ class End:
         """The last time at which limits let an event extend it."""
         taken = self.run.events
         around = [*((limit, taken[begun:]) for begun, limit in self.run.bounds), *self.beside]
-        return min((min(times[event] for event in events) + limit for limit, events in around), default=FOREVER)
+        return min((min(times[event] for event in events) + limit for limit, events in around), default=AFTER_ALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+from arrays.times import AFTER_ALL, BEFORE_ALL
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
 from spaseq.runtime.why.observer import ANYTHING, Observer
 from spaseq.runtime.why.owed import Owed
 from spaseq.runtime.why.places import NOTHING, Before, Path, Place, Step, first_steps, sizes_of, variants
 from spaseq.runtime.why.runs import (
-    FOREVER,
     MATCH,
     End,
     Entry,
@@ -31,7 +31,6 @@ from spaseq.runtime.why.world import Candidate, World
 
 Then = Callable[[Run], Iterator[Run]]
 Extension = tuple[Events, Run]
-BEGINNING = -(1 << 62)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -186,7 +185,7 @@ class Search(Owed):
                 if len(ahead.rivals) == 1:
                     yield from (longer for _, longer in self._first_of(nearest) if self._fits(longer, run))
                     return
-                until = min([self._end_of(events) for events, _ in nearest], default=FOREVER)
+                until = min([self._end_of(events) for events, _ in nearest], default=AFTER_ALL)
                 for events, longer in self.extensions(run, step, until, of_interest=True):
                     if not any(self.world.merged.before(nearer, events) for nearer, _ in nearest):
                         yield longer
@@ -204,7 +203,7 @@ class Search(Owed):
 
     def nearest(self, run: Run, ahead: Before) -> list[Extension]:
         """The extensions by "this step" up to the time of the first of them: no other blocks one that is free."""
-        until, found = FOREVER, list[Extension]()
+        until, found = AFTER_ALL, list[Extension]()
         for rival in ahead.rivals:
             for extension in self.extensions(run, rival):
                 if self._end_of(extension[0]) > until:
@@ -216,13 +215,15 @@ class Search(Owed):
     def _end_of(self, events: Events) -> int:
         return max([self.world.merged.times[event] for event in events])
 
-    def extensions(self, run: Run, step: Step, until: int = FOREVER, of_interest: bool = False) -> Iterator[Extension]:
+    def extensions(
+        self, run: Run, step: Step, until: int = AFTER_ALL, of_interest: bool = False
+    ) -> Iterator[Extension]:
         """Every set of events up to a time, and longer run, with which a step extends a run, whatever the operator.
 
         of_interest     only events that the observer lets a run take
         """
         times = self.world.merged.times
-        begin = max([times[event] for event in run.last], default=BEGINNING)
+        begin = max([times[event] for event in run.last], default=BEFORE_ALL)
         if step.limit is not None and run.last:
             until = min(until, begin + step.limit)
         if run.entries and self.covers is None:

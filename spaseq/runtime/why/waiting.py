@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from arrays.times import AFTER_ALL, TIME_NS_MAX
 from automata.plan.expression import Contiguity
-from sparql_gpm.times import TIME_NS_MAX
 from spaseq.algebra.partitions import as_written
 from spaseq.outputs.attempts import Attempt, Fault
 from spaseq.outputs.rows import time_text
@@ -13,7 +13,7 @@ from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.furthest import Furthest, Stuck
 from spaseq.runtime.why.places import NOTHING, Step
 from spaseq.runtime.why.reasons import bound, events_of
-from spaseq.runtime.why.runs import FOREVER, Run, seen_from
+from spaseq.runtime.why.runs import Run, seen_from
 from spaseq.runtime.why.search import Search
 
 Watermarks = Mapping[str, int]
@@ -48,7 +48,8 @@ def waits_for_decision(evidence: Evidence, run: Run, streams: Watermarks) -> Fau
         patience = evidence.compiled.plan.patience
         if all(each is not None for each in patience):
             until = min(until, last + max((each for each in patience if each is not None), default=0))
-    return _fault(behind, until, f"wait until the watermark of stream {behind} has passed {time_text(until)}")
+    waits = f"the watermark of stream {behind} has passed {time_text(until)}" if until < TIME_NS_MAX else "more come"
+    return _fault(behind, until, f"wait until {waits}")
 
 
 def _going_on(evidence: Evidence, furthest: Furthest, stuck: Stuck, streams: Watermarks) -> Iterator[Attempt]:
@@ -85,9 +86,9 @@ def _has_later(evidence: Evidence, run: Run) -> bool:
 
 
 def _last_time(search: Search, run: Run, step: Step) -> int:
-    """The last time of an event that a run may take as a step; FOREVER where no time says so."""
+    """The last time of an event that a run may take as a step; AFTER_ALL where no time says so."""
     if not run.events:
-        return FOREVER
+        return AFTER_ALL
     world = search.world
     times = world.merged.times
     ends = [world.frame.last_time(min(run.events))]
@@ -101,5 +102,5 @@ def _last_time(search: Search, run: Run, step: Step) -> int:
 
 
 def _fault(stream: str, until: int, repair: str) -> Fault:
-    known = until < min(FOREVER, TIME_NS_MAX)
+    known = until < TIME_NS_MAX
     return Fault("waiting", {"stream": stream, "until": time_text(until) if known else None}, repair)

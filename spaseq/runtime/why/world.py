@@ -9,18 +9,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from automata.plan.program import EVENT, FoldValue, IterationValue, Program, Window
+from arrays.times import AFTER_ALL
+from automata.plan.program import ENDLESS, EVENT, FoldValue, IterationValue, Program, Window
 from automata.plan.waiting import foreign_variables, watched_variables
 from automata.values import UNBOUND
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.conditions import TermConditionEvaluator
 from spaseq.runtime.why.places import Lines, Path, Place, lines_of, negated_places, places_of, repetitions_around
-from spaseq.runtime.why.runs import FOREVER, Entries, Events, Values, iterated, seen_from
+from spaseq.runtime.why.runs import Entries, Events, Values, iterated, seen_from
 
 Candidate = tuple[int, Values]
 """An event and a solution of a symbol in it."""
-ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
-"""One window for all events."""
 Referred = tuple[tuple[str, int], ...]
 """The values that a condition read: names and term ids, UNBOUND where there is none."""
 
@@ -155,10 +154,10 @@ class Frame:
         return end + 1 - window.size, end
 
     def last_time(self, first: int) -> int:
-        """A time after which no event shares a window with an event; FOREVER where only counting tells."""
+        """A time after which no event shares a window with an event; AFTER_ALL where only counting tells."""
         window, time = self.window, self.times[first]
         if window.in_events:
-            return FOREVER
+            return AFTER_ALL
         if window.sliding:
             return time + window.size
         return window.start + (time - window.start) // window.period * window.period + window.size - 1
@@ -204,13 +203,13 @@ class World:
         return self.compiled.program
 
     def next_time(self, last: Events) -> int:
-        """The time of the first event after some events in the substream; FOREVER if there is none."""
+        """The time of the first event after some events in the substream; AFTER_ALL if there is none."""
         merged, begin = self.merged, min(last)
         places: Sequence[int] = range(merged.count) if self.substream is None else self.substream
         for place in range(bisect_left(places, begin), len(places)):
             if places[place] not in self.gone and merged.before(last, (places[place],)):
                 return merged.times[places[place]]
-        return FOREVER
+        return AFTER_ALL
 
     def in_window(self, begin: int) -> World:
         """The same in one of the windows that overlap, by its beginning."""

@@ -11,14 +11,12 @@ from typing import Any
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Expression, limits_of, map_children, symbols, walk
-from automata.plan.program import Selector, Skip, Window
+from automata.plan.program import ENDLESS, Selector, Skip
 from sparql_gpm.algebra.scope import expression_variables
 from sparql_gpm.algebra.traversal import exists_in, map_operands
 from sparql_gpm.pattern import Expression as Condition
 from sparql_gpm.pattern import Iteration, Variable
 from spaseq.algebra.nodes import TemporalQuery
-
-_ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def negations(node: Expression) -> list[nodes.Negation[int]]:
 
 def without_window(variant: Variant) -> Variant:
     """The query in a window without an end."""
-    return variant.where(window=_ENDLESS)
+    return variant.where(window=ENDLESS)
 
 
 def without_contiguity(variant: Variant) -> Variant:

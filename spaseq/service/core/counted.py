@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from arrays.times import BEFORE_ALL
 from spaseq.outputs.rows import term_json, time_text
-from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.errors import Refused

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL, nearest_time
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.reading.json_contexts import context_of
@@ -15,7 +16,6 @@ from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.times import SECOND_NS, format_time
 from spaseq.inputs.tables.template import parse_template
 from spaseq.outputs.dead_letters import event_as_nquads
-from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.bodies import Body, BodyReading
 from spaseq.service.core.identities import cloud_event_key
 from spaseq.service.core.records import Accepted
@@ -111,5 +111,5 @@ def idle_watermark(
     if counted < settings.idle_timeout_ns:
         return None
     base = progress.largest + counted if progress.largest != BEFORE_ALL else wall // SECOND_NS * SECOND_NS
-    watermark = base - settings.max_delay_ns
+    watermark = nearest_time(base - settings.max_delay_ns)
     return (watermark, counted) if watermark > progress.watermark else None

@@ -9,8 +9,8 @@ from itertools import takewhile
 from threading import Lock
 from typing import Any
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from sparql_gpm.terms import Term
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.why import why_row
 from spaseq.engine.why_not import why_not
@@ -20,7 +20,6 @@ from spaseq.inputs.term_json import term_of_json
 from spaseq.outputs.attempts import WhyNot
 from spaseq.outputs.explanations import Why, WhyGroup
 from spaseq.outputs.rows import Row
-from spaseq.service.core.groups import NEVER_LATE_NS
 from spaseq.service.core.history import Marks
 from spaseq.service.core.meanings import declared_meaning, meaning_of, producers, with_producers
 from spaseq.service.core.past_events import PastEvents
@@ -153,7 +152,7 @@ class Explaining:
         yield from list(earlier)[::-1][:TEXTS_MAX]
 
     def _options(self, state: State, name: str) -> dict[str, Any]:
-        return {"max_delay_ns": NEVER_LATE_NS, "max_runs": state.queries[name].settings.max_runs}
+        return {"max_delay_ns": TIME_NS_MAX, "max_runs": state.queries[name].settings.max_runs}
 
     def _streams(
         self, state: State, queries: Sequence[TemporalQuery], begin: int, end: int

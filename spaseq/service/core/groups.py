@@ -18,8 +18,6 @@ from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
 from spaseq.service.core.records import Accepted, Advanced
 
-NEVER_LATE_NS = 3 << 61
-"""The delay of the networks inside: what is late has been decided at acceptance."""
 Batches = Callable[[Accepted], EventBatch]
 """The events of a record that are not late, with the ids of the service's dictionary."""
 

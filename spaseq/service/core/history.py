@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from arrays.times import BEFORE_ALL
 from spaseq.algebra.nodes import TemporalQuery
-from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.records import Accepted, Advanced, decoded
 from spaseq.service.log.segmented import SegmentedLog
 from spaseq.service.settings.streams import StreamSettings

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from arrays.times import BEFORE_ALL
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
@@ -15,9 +16,9 @@ from spaseq.optimise.driver import optimise
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.runtime.embedded.network import Network
-from spaseq.runtime.order.reorder import BEFORE_ALL
+from spaseq.runtime.order.reorder import NEVER_LATE_NS
 from spaseq.runtime.state.saved_states import shape_digest
-from spaseq.service.core.groups import NEVER_LATE_NS, Group, Running
+from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import uses_knowledge
 

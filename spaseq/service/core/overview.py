@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from arrays.times import BEFORE_ALL
 from kb.source import Source
 from sparql_gpm.times import format_time
 from spaseq.engine.described import describe
 from spaseq.explain.render import to_json
 from spaseq.lang.parse import parse
-from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.meanings import derived_streams

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.times import BEFORE_ALL
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.inputs.given import LeftOut
-from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.records import Accepted, Advanced, decoded
 from spaseq.service.errors import Refused
@@ -76,10 +76,11 @@ class PastEvents:
 
     def _delays(self, events: EventBatch, late: np.ndarray, indices: Sequence[int], watermark: int) -> list[int]:
         """The delays with which these events would not have been late; `watermark`: before the body."""
-        newest = np.maximum.accumulate(np.where(late, BEFORE_ALL + self.max_delay_ns, events.times))
-        bounds = np.maximum(newest - self.max_delay_ns, watermark)
-        needed = (bounds + self.max_delay_ns - events.times)[indices]
-        return [max(0, int(delay)) for delay in needed.tolist()]
+        newest = np.maximum.accumulate(np.where(late, BEFORE_ALL, events.times))[indices].tolist()
+        times = events.times[indices].tolist()
+        return [
+            max(0, max(last, watermark + self.max_delay_ns) - time) for last, time in zip(newest, times, strict=True)
+        ]
 
 
 def _check_size(events: int, triples: int) -> None:

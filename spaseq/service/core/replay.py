@@ -18,8 +18,8 @@ from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.order.reorder import NEVER_LATE_NS
 from spaseq.runtime.state.packed_events import unpacked_events
-from spaseq.service.core.groups import NEVER_LATE_NS
 from spaseq.service.core.records import Accepted, Advanced, decoded
 from spaseq.service.log.segmented import SegmentedLog
 

@@ -11,7 +11,7 @@ from copy import copy
 import msgspec
 from msgspec.structs import replace
 
-from spaseq.runtime.order.reorder import BEFORE_ALL
+from arrays.times import BEFORE_ALL
 from spaseq.service.core.records import (
     Accepted,
     Advanced,

@@ -4,6 +4,7 @@
     python -m tests.pairs lazy tree --pairs 500 --seed 7     some of them, other pairs
     python -m tests.pairs --new                              only pairs with constructs of `tests.constructs`
     python -m tests.pairs lazy --seed 7 --from 4711 --pairs 1     one pair again
+    python -m tests.pairs --at top                           at the end of the range of times; all: everywhere
     python -m tests.pairs --jit off                          kernels as Python, the invariants of tECS asserted
 
 The reference evaluates a pair once for all evaluators that apply to it. Events come in one batch or in random ones, and
@@ -45,6 +46,7 @@ from spaseq.physical.propagation import propagation_of
 from tests.automata.test_adaptive import Moody
 from tests.constructs import constructs
 from tests.driving import Comparable, comparable, run_engine
+from tests.placed import PLACES, placed, places_of
 from tests.random_pairs import TEXTS, Pair, drawn, expected_rows, shown
 from tests.shrinking import smallest
 from tests.strategies.stream import batches
@@ -205,10 +207,13 @@ class Shares:
         return self.pairs[kind] >= KNOWN and taken[kind] * RARE < most * self.pairs[kind]
 
 
-def compare(tallies: Mapping[str, Tally], pairs: int, seed: int, first: int, new: bool = False) -> str | None:
+def compare(
+    tallies: Mapping[str, Tally], pairs: int, seed: int, first: int, new: bool = False, at: Sequence[str] = ()
+) -> str | None:
     """Compares until every evaluator has had so many pairs; the first difference in words, or None.
 
     new     only pairs whose query has one of the constructs that are counted
+    at      places where the events of one pair after the other are moved to
     """
     shares = Shares()
     for number in count(first):
@@ -220,6 +225,8 @@ def compare(tallies: Mapping[str, Tally], pairs: int, seed: int, first: int, new
         pair = drawn(seed, number)
         if pair is None or (new and not constructs(pair.query)):
             continue
+        if at:
+            pair = placed(pair, at[number // len(TEXTS) % len(at)])
         query = build(pair.query)
         compiled = compile_program(query)
         able = [name for name in left if EVALUATORS[name].why_not(compiled) is None]
@@ -253,6 +260,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="[1]")
     parser.add_argument("--from", type=int, default=0, metavar="K", dest="first", help="the first pair's number [0]")
     parser.add_argument("--new", action="store_true", help="only pairs with one of the constructs that are counted")
+    parser.add_argument("--at", choices=(*PLACES, "all"), help="where in the range of times the events are [2026]")
     parser.add_argument("--jit", choices=("on", "off"), default="off" if ASSERTING else "on", help="kernels [on]")
     options = parser.parse_args()
     if unknown := set(options.evaluators) - set(EVALUATORS):
@@ -263,7 +271,7 @@ def main() -> None:
     tallies = {name: Tally() for name in options.evaluators or EVALUATORS}
     grammar._parsed = lru_cache(TREES_MAX)(grammar._parsed.__wrapped__)
     try:
-        found = compare(tallies, options.pairs, options.seed, options.first, options.new)
+        found = compare(tallies, options.pairs, options.seed, options.first, options.new, places_of(options.at))
     except KeyboardInterrupt:
         print("stopped before its end")
         found = None

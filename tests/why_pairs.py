@@ -2,6 +2,7 @@
 
     python -m tests.why_pairs                                   every property, 3,000 pairs each
     python -m tests.why_pairs repaired --pairs 500 --seed 7     one of them, other pairs
+    python -m tests.why_pairs --at top                          events at the end of the range of times; all: everywhere
     python -m tests.why_pairs furthest --seed 7 --from 4711 --pairs 1     one pair again
 
 The first pair of which a property does not hold is printed and ends it: exit code 1.
@@ -16,10 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from arrays.times import TIME_NS_MAX, TIME_NS_MIN
 from automata.plan import expression as nodes
 from automata.plan.program import Window
 from sparql_gpm.terms import IRI, BlankNode, Term
-from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN
 from spaseq.lang.ast import Query, TopLevelFilter
 from spaseq.outputs.attempts import Attempt
 from spaseq.runtime.why import runs
@@ -28,6 +29,7 @@ from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.furthest import Asked, Furthest
 from spaseq.runtime.why.overlapping import is_match
 from spaseq.runtime.why.search import whole
+from tests.placed import PLACES, placed, places_of
 from tests.random_pairs import Pair, drawn, shown
 from tests.reference.graph import Solution
 from tests.reference.run import MATCH, Run
@@ -326,12 +328,13 @@ PROPERTIES: Mapping[str, Property] = {
 }
 
 
-def checked(holds: Property, seed: int, numbers: Iterable[int]) -> Counter[str]:
-    """Checks a property of pairs; returns what was seen in them."""
+def checked(holds: Property, seed: int, numbers: Iterable[int], places: Sequence[str] = ()) -> Counter[str]:
+    """Checks a property of pairs, of one after the other at these places; returns what was seen in them."""
     seen: Counter[str] = Counter()
     for number in numbers:
         pair = drawn(seed, number)
         if pair is not None:
+            pair = placed(pair, places[number % len(places)]) if places else pair
             seen += holds(number, pair.query, merged_events(pair))
     return seen
 
@@ -342,12 +345,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--pairs", type=int, default=3000)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--from", type=int, default=0, dest="begin", metavar="NUMBER")
+    options.add_argument("--at", choices=(*PLACES, "all"), help="where in the range of times the events are [2026]")
     given = options.parse_args(arguments)
+    places = places_of(given.at)
     for name in given.properties or PROPERTIES:
         seen: Counter[str] = Counter()
         for number in range(given.begin, given.begin + given.pairs):
             try:
-                seen += checked(PROPERTIES[name], given.seed, (number,))
+                seen += checked(PROPERTIES[name], given.seed, (number,), places)
             except Exception:
                 traceback.print_exc()
                 pair = drawn(given.seed, number)

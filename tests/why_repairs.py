@@ -8,10 +8,10 @@ from typing import Any
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, map_children
+from automata.plan.program import ENDLESS
 from sparql_gpm.algebra.parts import parts_of, triple_text, with_parts
 from spaseq.lang.ast import Define, Query, TopLevelFilter
 from spaseq.outputs.attempts import Attempt
-from spaseq.runtime.why.world import ENDLESS
 from tests.reference.stream import Events
 
 Detail = Mapping[str, Any]

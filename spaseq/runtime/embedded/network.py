@@ -232,9 +232,8 @@ class Network:
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
         self._settle()
-        live = [ids for reader in self._readers if reader.operator for ids in reader.operator.live_ids()]
-        live += [ids for each in self._each_audience() for ids in each.input.live_ids()]
-        return live + [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
+        held = [each for reader in self._readers for each in (reader.operator, reader.derived) if each is not None]
+        return [ids for each in (*held, *(a.input for a in self._each_audience())) for ids in each.live_ids()]
 
     def release_terms(self, always: bool = False, beside: Sequence[HoldsIds] = ()) -> None:
         """Releases the terms that nothing needs, once there are many (or `always`); only between batches.

@@ -166,27 +166,26 @@ def test_an_input_that_cannot_be_read_fails_the_queries_that_read_it(
 
 
 @pytest.mark.parametrize("kinds", [(1, 2), (2, 1)])
-def test_an_event_sees_the_knowledge_base_that_was_there_when_it_was_accepted(
+def test_an_event_sees_the_knowledge_base_that_was_there_when_it_was_read(
     kinds: tuple[int, int], tmp_path: Path
 ) -> None:
-    """With one kind for each key a match could be joined instead of an event, until the base is put again."""
+    """Where each key has one kind a match could be joined instead of its events, until the base is put again."""
     served, path = Served(tmp_path / "data"), tmp_path / "kb.nt"
     served.declare(())
-    found = []
     for number, count in enumerate(kinds):
-        kinds_of = "".join(
-            f"<{EX}k{key}> <{EX}kind> <{EX}{number}-{kind}> .\n" for key in range(3) for kind in range(count)
-        )
-        path.write_text(kinds_of)
+        known = [(key, kind) for key in range(3) for kind in range(count)]
+        path.write_text("".join(f"<{EX}k{key}> <{EX}kind> <{EX}{number}-{kind}> .\n" for key, kind in known))
         served.service.put_kb("known", KnowledgeSettings(KNOWN, path=str(path)))
         if not number:
             served.service.put_query("enriched", QueryChanges(KNOWING["enriched"]))
         served.push(EVENTS[number * HALF : (number + 1) * HALF])
         served.restart()
+    found = set()
     for _, text in served.rows()["enriched"]:
         row = json.loads(text)
-        (graph,) = row["events"]["A"]
-        found.append((int(graph.removeprefix("urn:e")) < HALF, row["bindings"]["c"]["value"]))
-    expected = {(number == 0, f"{EX}{number}-{kind}") for number in (0, 1) for kind in range(kinds[number])}
-    assert set(found) == expected and not served.errors()
+        event = int(row["events"]["A"][0].removeprefix("urn:e"))
+        if not HALF - 4 <= event < HALF:  # the last ones wait for later events of their streams
+            found.add((int(event >= HALF), row["bindings"]["c"]["value"]))
+    assert found == {(number, f"{EX}{number}-{kind}") for number in (0, 1) for kind in range(kinds[number])}
+    assert not served.errors()
     served.service.close()

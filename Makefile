@@ -15,7 +15,7 @@ PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
 TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
-THOROUGH := properties marked pairs python why fuzz spark kills loaded
+THOROUGH := properties marked pairs python why simulation fuzz spark kills loaded
 
 .PHONY: demo serve-demo test test-fast test-loaded test-costs thorough $(THOROUGH:%=thorough-%) crash-test fuzz lint format bench docs grammars web test-web screenshots clean
 
@@ -60,6 +60,8 @@ thorough-python:
 	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
 thorough-why:
 	$(BIN)/python -m tests.why_pairs --seed $(SEED)
+thorough-simulation:
+	$(BIN)/python -m tests.simulation --seed $(SEED)
 thorough-fuzz:
 	$(BIN)/python -m tests.fuzz --inputs 5000 --seed $(SEED)
 thorough-spark:

@@ -19,7 +19,7 @@ def smallest(pair: Pair, differs: Callable[[Pair], bool]) -> Pair:
     text = ""
     while text != pair.query.text:
         text = pair.query.text
-        for shorter in _shorter(text):
+        for shorter in shorter_texts(text):
             try:
                 less = replace(pair, query=parse(shorter, pair.query.name))
             except QueryError:
@@ -38,7 +38,7 @@ def _fewer_events(pair: Pair, differs: Callable[[Pair], bool]) -> Pair:
     return pair
 
 
-def _shorter(text: str) -> Iterator[str]:
+def shorter_texts(text: str) -> Iterator[str]:
     """The query without a line, a condition, or another small part."""
     lines = text.split("\n")
     for number, line in enumerate(lines):

@@ -19,7 +19,7 @@ from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, RowRetention
 from spaseq.service.settings.streams import LogRetention, StreamSettings
-from tests.service.core.simulated import SteppedClock
+from tests.simulation.faults import SteppedClock
 
 PROV = "http://www.w3.org/ns/prov#generatedAtTime"
 PAIR = """SELECT ?s ?b WITHIN 1 HOUR FROM STREAM S <urn:s>
@@ -40,7 +40,7 @@ class Running:
     """A service that can be started again."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.clock = folder, SteppedClock()
+        self.folder, self.clock = folder, SteppedClock(1_700_000_000 * SECOND_NS)
         self.service = Service.open(folder, Limits(queue=1000), self.clock)
 
     def again(self) -> None:

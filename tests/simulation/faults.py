@@ -1,0 +1,88 @@
+"""What befalls a service under test: clocks that are set, kills, operations of the disk that fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+
+from spaseq.service.core.service import Service
+from tests.service.faulty_files import FaultyFiles
+from tests.strategies.stream import ORIGIN, SECOND
+from tests.waiting import PATIENCE_S
+
+
+@dataclass(slots=True)
+class SteppedClock:
+    """A clock that stands still until it is set.
+
+    now     both clocks, nanoseconds
+    ahead   by which the wall clock is ahead of that
+    """
+
+    now: int = ORIGIN
+    ahead: int = 0
+
+    def pass_seconds(self, seconds: int) -> None:
+        """Let time pass."""
+        self.now += seconds * SECOND
+
+    def wall(self) -> int:
+        """See `Clock`."""
+        return self.now + self.ahead
+
+    def steady(self) -> int:
+        """See `Clock`."""
+        return self.now
+
+
+@contextmanager
+def failing(files: FaultyFiles, code: int, at: int, for_good: bool = False) -> Iterator[None]:
+    """A time in which an operation of a disk fails, the one with the number `at`; `for_good`: so do all behind it."""
+    count = 0
+
+    def fail(operation: str) -> int:
+        nonlocal count
+        count += 1
+        return code if count == at + 1 or (for_good and count > at) else 0
+
+    files.fail, files.tear = fail, lambda size: size // 2
+    try:
+        yield
+    finally:
+        files.fail = lambda operation: 0
+
+
+def held(service: Service) -> Event:
+    """Let the service read nothing more of its log until the event is set."""
+    begun, over = Event(), Event()
+
+    def stand_still() -> None:
+        begun.set()
+        over.wait()
+
+    service._matcher.look(stand_still)
+    begun.wait(PATIENCE_S)
+    return over
+
+
+def stop(service: Service, files: FaultyFiles, over: Event | None = None) -> None:
+    """End the threads of a service as a kill does: nothing that it has not done yet is done.
+
+    over    of `held`
+    """
+    files.fail = lambda operation: errno.EIO
+    service._ticker.close()
+    service._admission.close()
+    matcher = service._matcher
+    with matcher._changed:
+        matcher._waiting.clear()
+    if over is not None:
+        over.set()
+    matcher.close()
+    service._queries.close()
+    service._database.close()
+    os.close(service._lock)

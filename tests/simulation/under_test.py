@@ -1,0 +1,170 @@
+"""The service under test, and its twin that nothing befalls."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from spaseq.service.core.records import Accepted, KnowledgePut, Record, decoded
+from spaseq.service.core.service import Service
+from spaseq.service.errors import Refused
+from spaseq.service.log.groups import Torn, groups
+from spaseq.service.settings.configuration import Limits
+from spaseq.service.settings.streams import StreamSettings
+from tests.service.faulty_files import FaultyFiles
+from tests.simulation.bodies import TEMPLATE
+from tests.simulation.faults import SteppedClock, held, stop
+from tests.simulation.service_steps import Kill, Request
+
+DISK = (503, 507)
+"""The statuses with which a request is refused as the disk fails."""
+
+
+def streams(folder: Path) -> dict[str, StreamSettings]:
+    """The streams of every history: two with times of their own, one that stamps events, one of tables."""
+    template = folder / "template.trig"
+    template.write_text(TEMPLATE)
+    return {
+        "s1": StreamSettings("http://ex.org/s1", max_delay="2s", idle_timeout="60s", max_ahead="1h"),
+        "s2": StreamSettings("http://ex.org/s2", max_delay="0s"),
+        "arrivals": StreamSettings("http://ex.org/arrivals", clock="arrival", idle_timeout="30s"),
+        "tables": StreamSettings("http://ex.org/tables", max_delay="1s", idle_timeout="90s", template=str(template)),
+    }
+
+
+class UnderTest:
+    """A service whose clock is set, whose disk fails, and which is killed and started again.
+
+    folder  is its own
+    read    the number of the last record that `records` has given
+    """
+
+    def __init__(self, folder: Path, clock: SteppedClock) -> None:
+        self.folder, self.clock, self.files = folder, clock, FaultyFiles()
+        self.read = 0
+        self._ends: dict[str, int] = {}
+        self.service = self._opened()
+        for name, settings in streams(folder).items():
+            self.service.put_stream(name, settings)
+
+    def restart(self, down_s: int) -> None:
+        """End as SIGTERM does, and begin again."""
+        self.service.close()
+        self.clock.pass_seconds(down_s)
+        self.service = self._opened()
+
+    def kill(self, step: Kill, said: Any) -> None:
+        """Die, with what a `Kill` says; `said` is called with the service while it reads nothing."""
+        over = None
+        if step.during is not None:
+            over = held(self.service)
+            said(self.service)
+        left = self.files.crashed(lambda size: size * step.kept // 100)
+        stop(self.service, self.files, over)
+        self.files = left
+        self.clock.pass_seconds(step.down_s)
+        self.service = self._opened()
+
+    def records(self) -> Iterator[tuple[int, bytes]]:
+        """The records of the log since the last call; where two segments have one, that of the later one counts."""
+        log = self.service._log
+        bounds = [segment.first for segment in log._segments[1:]] + [log.next]
+        for segment, bound in zip(log._segments, bounds, strict=True):
+            begin = self._ends.get(segment.name, 0)
+            for group in groups(io.BytesIO(self.files.contents[segment.name].written[begin : segment.good])):
+                if isinstance(group, Torn):
+                    break
+                self._ends[segment.name] = begin + group.offset + group.size
+                for number, record in enumerate(group.records, group.first):
+                    if self.read < number < bound:
+                        assert number == self.read + 1, (number, self.read)
+                        self.read = number
+                        yield number, record
+
+    def close(self) -> None:
+        """End; a second call does nothing."""
+        if self.service._matcher._thread.is_alive():
+            stop(self.service, self.files)
+
+    def _opened(self) -> Service:
+        """The service at work, without the thread that looks at the clock of the machine."""
+        service = Service(_made(self.folder / "data"), Limits(), self.clock, self.files)
+        service._matcher.start()
+        return service
+
+
+class _Decided(Exception):
+    """The record that the twin would write."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+
+class Twin:
+    """A service that is never ended: it decides about requests by itself, and reads the records of the other one."""
+
+    def __init__(self, folder: Path, clock: SteppedClock) -> None:
+        self.folder = folder
+        self._number = 0
+        self.service = Service(_made(folder / "twin"), Limits(), clock, FaultyFiles())
+        self._admission = self.service._admission
+        self._admission._submit = _decided
+
+    def decision(self, request: Request) -> Record | Refused | None:
+        """The record that a request is to become, its refusal, or None where it changes nothing."""
+        try:
+            request.ask(self.service, self.folder)
+        except _Decided as decided:
+            return decided.record
+        except Refused as refused:
+            return refused
+        finally:
+            for memory in self._admission._memories.values():
+                memory.identities.give_up()
+        return None
+
+    def take(self, number: int, data: bytes, copies: Path) -> Record:
+        """Read the next record of the other one, whose copies of knowledge bases are in a folder."""
+        record = decoded(data)
+        if isinstance(record, KnowledgePut) and not (own := self.folder / "twin" / "kb" / record.copy).exists():
+            shutil.copyfile(copies / record.copy, own)
+        assert self.service._log.append([data]) == number
+        self._admission.replay(number, record)
+        matcher = self.service._matcher
+        matcher.hand(number, record)
+        while matcher._waiting or matcher.queries.lagging:
+            matcher._step()
+        return record
+
+    def restarted(self) -> None:
+        """The other one has been started again: for it, silence goes on where it was."""
+        self._admission.recovered()
+
+    def close(self) -> None:
+        """End."""
+        stop(self.service, FaultyFiles())
+
+
+def comparable(record: Record) -> Any:
+    """What two records of the same decision have in common: all but the labels of blank nodes."""
+    if not isinstance(record, Accepted):
+        return msgspec.to_builtins(record)
+    times = names = None
+    if record.events is not None:
+        _, (times, _, names, *_) = record.events
+    plain = msgspec.structs.replace(record, events=None, letters=())
+    return msgspec.to_builtins(plain), times, names, [(each.kind, each.line) for each in record.letters]
+
+
+def _decided(record: Record) -> NoReturn:
+    raise _Decided(record)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -168,6 +168,8 @@ class Queries:
         match record:
             case QueryPut(name, _, _, since) if since != "kept" and not self._waits(record):
                 self._put(self.main, record, number, state.queries[name].number)
+            case Paused(name) if self.running(name) is None:
+                pass  # it waits for a producer that is behind, and is made paused or not
             case Paused(name, _, True):
                 self._pause(name)
             case Paused(name, _, False):
@@ -189,6 +191,8 @@ class Queries:
                 known, made = group.members.get(name), state.queries[name].number
                 if number > known.put if known is not None else made <= number and self._follows(group, record):
                     self._put(group, record, number, made)
+                    if known is None and state.queries[name].paused:
+                        self._pause(name)
             case KnowledgePut(_, _, settings):
                 self._use(group, settings.iri)
                 self._close_replaced()

@@ -27,6 +27,8 @@ WHERE { SEQ(A ; B) DEFINE GPM A ON S { ?s <urn:a> ?a } DEFINE GPM B ON S { ?s <u
 EACH = "SELECT ?v WITHIN 1 HOUR FROM STREAM S <urn:s> WHERE { SEQ(A) DEFINE GPM A ON S { ?s ?p ?v } }"
 ABSENT = """SELECT ?s WITHIN 1 HOUR FROM STREAM S <urn:s>
 WHERE { SEQ(A ; B! WITHIN 10 SECONDS) DEFINE GPM A ON S { ?s <urn:a> ?a } DEFINE GPM B ON S { ?s <urn:b> ?b } }"""
+MADE = EACH.replace("SELECT ?v", "REGISTER STREAM <urn:made> AS CONSTRUCT { <urn:x> <urn:a> ?v }")
+READER = EACH.replace("<urn:s>", "<urn:made>")
 
 
 def event(name: str, second: int, predicate: str = "a", value: str = "1") -> str:
@@ -150,6 +152,20 @@ def test_a_paused_query_reads_afterwards_what_came_meanwhile(running: Running) -
     running.service.resume("pair")
     assert running.values("pair", "b") == ["meanwhile"]
     assert running.service.query("pair")["rows"] == 1
+
+
+def test_a_query_that_waits_for_its_paused_producer_is_paused_itself_and_resumed(running: Running) -> None:
+    """It has read nothing yet: it runs nowhere until the producer goes on."""
+    running.put("made", MADE)
+    running.service.pause("made")
+    running.put("reader", READER)
+    running.service.pause("reader")
+    running.push(event("e1", 0, value="first"), event("e2", 9))
+    running.service.resume("made")
+    assert running.values("reader", "v") == []
+    running.again()
+    running.service.resume("reader")
+    assert running.values("reader", "v") == ["first"]
 
 
 def test_a_query_with_too_many_partial_matches_stops_and_the_others_go_on(running: Running) -> None:

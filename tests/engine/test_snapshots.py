@@ -135,6 +135,25 @@ def _snapshot() -> bytes:
     return engine.snapshot()
 
 
+def test_a_group_of_a_window_that_has_ended_is_reported_after_a_restore_no_later_than_without() -> None:
+    """The match waits for the end of its window, of which later matches may be counted until a later time has come."""
+    query = spaseq.parse(
+        f"""PREFIX : <http://ex.org/> SELECT OVER MATCHES (COUNT(*) AS ?n) WITHIN 6 EVENTS EVERY 2 EVENTS
+        FROM STREAM S <{STREAM}> WHERE {{ SEQ(A : B!)
+        DEFINE GPM A ON S {{ ?a a :A }} DEFINE GPM B ON S {{ ?b a :B }} }}"""
+    )
+    found: list[list[Row]] = [[], []]
+    for restored, rows in zip((False, True), found, strict=True):
+        engine = spaseq.Engine(max_delay_ns=2_000_000_000)
+        engine.register(query, rows.append)
+        for second, kind in enumerate("BABBB"):
+            engine.push(STREAM, f"[] a <http://ex.org/{kind}> .", f"2026-01-01T00:00:0{second}Z")
+        if restored:
+            engine = spaseq.Engine.restore(engine.snapshot(), on_match=rows.append)
+        engine.advance(STREAM, "2026-01-01T01:00:00Z")
+    assert len(found[0]) == 1 and found[0] == found[1]
+
+
 @pytest.mark.parametrize("foreign", [b"", b"something else", "text", None, 3])
 def test_what_is_no_snapshot_is_refused(foreign: Any) -> None:
     with pytest.raises(spaseq.InputError, match=r"no snapshot of an engine|is bytes, not (str|NoneType|int)"):

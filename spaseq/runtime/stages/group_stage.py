@@ -110,6 +110,15 @@ class GroupStage:
         """Every id that the groups hold."""
         return self._groups.live_ids()
 
+    @property
+    def progress(self) -> list[int]:
+        """How far events have been seen, and matches decided, for `go_on`."""
+        return [self._time, self._seen, self._settled]
+
+    def go_on(self, progress: Sequence[int]) -> None:
+        """Continues where another stage was; one that does not know would wait for an event more."""
+        self._time, self._seen, self._settled = progress
+
     def snapshot(self) -> list[Any]:
         """The open groups, for `spaseq.runtime.state.snapshot`."""
         return self._groups.snapshot()

@@ -278,6 +278,7 @@ class SequenceStage:
             "solutions": self._solutions.snapshot(oldest),
             "projector": self._projector.snapshot(),
             "groups": None if self._groups is None else self._groups.snapshot(),
+            "progress": None if self._groups is None else self._groups.progress,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -290,6 +291,8 @@ class SequenceStage:
         self._projector.restore(state["projector"])
         if self._groups is not None:
             self._groups.restore(state["groups"])
+            if state["progress"] is not None:  # release 0.1.0 did not write it
+                self._groups.go_on(state["progress"])
 
     def _rows(self, matches: Sequence[Match]) -> Iterator[Rows]:
         """The rows of matches in pieces; none where they are folded into groups."""

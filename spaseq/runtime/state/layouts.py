@@ -17,7 +17,8 @@ def _named_stream(state: list[Any]) -> dict[str, Any]:
     return {"waiting": waiting, "triggers": triggers}
 
 
-QUERY: Final = Layout("query", "kind sequence position matches names graphs solutions projector groups open_slot")
+_QUERY = "kind sequence position matches names graphs solutions projector groups progress open_slot"
+QUERY: Final = Layout("query", _QUERY, lambda state: {**state, "progress": None})
 PROJECTOR: Final = Layout("rows so far", "reported projected")
 EVENTS: Final = Layout("events", "times streams names offsets subjects predicates objects")
 BUFFER: Final = Layout("events of a stream", "largest arrived watermark waiting")

@@ -7,10 +7,11 @@ import pytest
 from tests.simulation.running import simulate
 from tests.simulation.subjects import SUBJECTS
 
-HOURS = 3
+HOURS = 2
+"""Of each seed."""
 
 
-@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize("seed", (1, 2))
 def test_an_engine_is_at_every_step_what_one_is_that_was_never_restored(seed: int) -> None:
     ran, failure = simulate(SUBJECTS["engine"], seed, HOURS)
     assert failure is None, str(failure and failure.reduced())

@@ -10,10 +10,10 @@ from tests.simulation.service_trial import service_trial
 from tests.simulation.subjects import SUBJECTS
 
 HOURS = 4
-"""Of each seed: twelve, with the texts of their queries, cost some 25 seconds of processor time."""
+"""Of each seed; an hour costs a second or two of processor time, the texts of the queries of a seed two."""
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", (1, 2))
 def test_a_service_is_at_every_step_what_an_undisturbed_one_is(seed: int) -> None:
     ran, failure = simulate(SUBJECTS["service"], seed, HOURS)
     assert failure is None, str(failure and failure.reduced())

@@ -362,6 +362,12 @@ def durable(future: Future[int]) -> int:
     try:
         return future.result()
     except NotDurable as error:
+        if not error.sure:
+            detail = (
+                f"it is not known whether the request is stored, as the log can be neither written nor cut ({error}): "
+                "ask again, events with the same graph IRIs, ce-id or Idempotency-Key"
+            )
+            raise Refused(503, "The log failed", detail, headers={"Retry-After": "1"}) from error
         if error.full:
             raise Refused(507, "The disk is full", "nothing of the request was stored") from error
         detail = f"nothing of the request was stored: the log could not be written ({error})"

@@ -71,7 +71,9 @@ class Upkeep:
         self._log.trim(min(needed), retained, retained_bytes(settings))
 
     def _forget_copies(self, state: State) -> None:
-        """Delete the copies of knowledge bases that are not used any more."""
+        """Delete the copies of knowledge bases that are not used any more, unless a record may come back that does."""
+        if not self._log.sure:
+            return
         with self._admission.deciding:
             used = {each.copy for one in (state, self._admission.decided) for each in one.knowledge.values()}
             for path in self._copies.iterdir():

@@ -25,11 +25,12 @@ class NotDurable(Exception):
     """A record could not be written, or one that was submitted before it; it is not in the log.
 
     full    the disk is full
+    sure    False: it may be in the log after a restart
     """
 
-    def __init__(self, reason: str, full: bool = False) -> None:
+    def __init__(self, reason: str, full: bool = False, sure: bool = True) -> None:
         super().__init__(reason)
-        self.full = full
+        self.full, self.sure = full, sure
 
 
 _Submitted: TypeAlias = tuple[bytes, T, Future[int]]
@@ -112,4 +113,4 @@ class GroupCommit(Generic[T]):
             self._on_failure()
             group, self._waiting = group + self._waiting, []
         for _, _, future in group:
-            future.set_exception(NotDurable(error.strerror or str(error), error.errno in _FULL))
+            future.set_exception(NotDurable(error.strerror or str(error), error.errno in _FULL, self._log.sure))

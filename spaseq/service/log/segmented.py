@@ -2,7 +2,7 @@
 
 A segment is named by the number of its first record. If a group could not be synced, the segment is cut where it was
 good and closed, and the next group begins a new one with the same number: where two segments have a record, the later
-segment counts.
+segment counts, even if it is empty.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class SegmentedLog:
 
     next    the number of the next record
     cut     bytes of a torn group that recovery has cut off
+    sure    False while a group that could not be appended may be in the log all the same, after a restart
 
     One thread appends; any number of threads read what has been appended.
     """
@@ -61,6 +62,7 @@ class SegmentedLog:
         self._open: AppendFile | None = None
         self.next = 1
         self.cut = 0
+        self.sure = True
         self._recover()
 
     @property
@@ -77,14 +79,18 @@ class SegmentedLog:
     def append(self, records: Sequence[bytes]) -> int:
         """Append records as one group, on disk when this returns; returns the number of the first.
 
-        OSError if that failed: then none of them is in the log, and the next call tries in a new segment.
+        OSError if that failed: then none of them is in the log, unless it is not `sure`; the next call tries in a new
+        segment.
         """
         first, data = self.next, encoded(self.next, records)
+        self.settle()
         try:
             self._begin()
             assert self._open is not None
+            self.sure = False
             self._open.write(data)
             self._open.sync()
+            self.sure = True
         except OSError:
             self._give_up()
             raise
@@ -144,20 +150,25 @@ class SegmentedLog:
             self._open.close()
             self._open = None
 
-    def _recover(self) -> None:
-        """Find the end of the log; a last segment without a whole group is deleted."""
-        while self._segments:
-            last = self._segments[-1]
-            end = self._end_of(last)
-            if end is not None:
-                self.next = end
-                return
-            self._files.remove(self._segments.pop().name)
-            self.next = last.first
+    def settle(self) -> None:
+        """Make sure that no group is in the log which could not be appended; OSError if that fails, too."""
+        if self.sure:
+            return
+        failed = self._segments[-1]
+        try:
+            self._cut(failed, failed.good)
+        except OSError:
+            self._begin()
+        self.sure = True
 
-    def _end_of(self, segment: _Segment) -> int | None:
-        """The number after the last record of a segment, which is cut after its last whole group; None: it has none."""
-        end, good = None, 0
+    def _recover(self) -> None:
+        """Find the end of the log."""
+        if self._segments:
+            self.next = self._end_of(self._segments[-1])
+
+    def _end_of(self, segment: _Segment) -> int:
+        """The number after the last record of a segment, which is cut after its last whole group."""
+        end, good = segment.first, 0
         with self._files.open(segment.name) as file:
             for group in groups(file):
                 match group:
@@ -166,12 +177,12 @@ class SegmentedLog:
                     case Torn(offset, reason):
                         if follows_group(file, offset):
                             raise _damaged(f"{reason} at byte {offset} of {segment.name}, and others follow")
+                        self.cut += segment.good - offset
                         self._cut(segment, offset)
         segment.good = good
         return end
 
     def _cut(self, segment: _Segment, good: int) -> None:
-        self.cut += segment.good - good
         file = self._files.append_to(segment.name)
         try:
             file.truncate(good)
@@ -213,10 +224,10 @@ class SegmentedLog:
             self._segments[-1].failed = True
         if self._open is not None:
             with suppress(OSError):
-                self._open.truncate(self._segments[-1].good)
-            with suppress(OSError):
                 self._open.close()
             self._open = None
+        with suppress(OSError):
+            self.settle()
 
 
 def _named(files: Files) -> list[_Segment]:

@@ -41,7 +41,7 @@ def test_a_trimmed_log_keeps_its_numbers() -> None:
 @given(st.integers(0, 2**32))
 def test_what_was_acknowledged_survives_failing_operations_and_crashes(seed: int) -> None:
     draw = Random(seed)
-    files, acknowledged, tried = FaultyFiles(), list[bytes](), set[bytes]()
+    files, acknowledged, tried, refused = FaultyFiles(), list[bytes](), set[bytes](), set[bytes]()
     for life in range(3):
         files.fail = lambda operation: 0
         log = SegmentedLog(files, segment_bytes=draw.choice([1, 60, 1000]))
@@ -49,19 +49,54 @@ def test_what_was_acknowledged_survives_failing_operations_and_crashes(seed: int
         files.fail = lambda operation: errno.EIO if draw.random() < 0.2 else 0
         files.tear = lambda size: draw.randint(0, size)
         found = [record for _, record in log.read(1)]
-        assert set(found) <= tried and len(found) == len(set(found))
+        assert set(found) <= tried - refused and len(found) == len(set(found))
+        unsure: list[bytes] = []
         for step in range(draw.randint(0, 12)):
             group = [b"%d %d %d" % (life, step, each) for each in range(draw.randint(1, 3))]
             tried.update(group)
             try:
                 log.append(group)
             except OSError:
+                unsure += group
+                if log.sure:
+                    refused.update(unsure)
                 continue
+            refused.update(unsure)
             acknowledged += group
             assert [record for _, record in log.read(1)][-len(group) :] == group
         files = files.crashed(lambda size: draw.randint(0, size))
     log = SegmentedLog(files)
     assert [record for _, record in log.read(1) if record in acknowledged] == acknowledged
+    assert not refused.intersection(record for _, record in log.read(1))
+
+
+def failing(files: FaultyFiles, *operations: str) -> None:
+    """Let the next of each of these operations fail, in this order; all others succeed."""
+    left = list(operations)
+
+    def fail(operation: str) -> int:
+        if left and operation == left[0]:
+            del left[0]
+            return errno.EIO
+        return 0
+
+    files.fail = fail
+
+
+@pytest.mark.parametrize("also", [(), ("truncate",), ("open",), ("truncate", "sync folder"), ("open", "open")])
+def test_what_was_refused_is_not_in_the_log_after_a_restart_unless_that_was_said(also: tuple[str, ...]) -> None:
+    files = FaultyFiles()
+    log = SegmentedLog(files)
+    log.append([b"first"])
+    failing(files, "sync", *also)
+    with pytest.raises(OSError):
+        log.append([b"refused"])
+    assert log.sure is (len(also) < 2)
+    killed = [record for _, record in SegmentedLog(files).read(1)]
+    assert killed == [b"first"] or (not log.sure and killed == [b"first", b"refused"])
+    log = SegmentedLog(files) if log.sure else log
+    log.append([b"second"])
+    assert log.sure and [record for _, record in SegmentedLog(files).read(1)] == [b"first", b"second"]
 
 
 def test_damage_before_the_end_is_an_error_and_nothing_is_cut() -> None:

@@ -157,6 +157,13 @@ class KnowledgeBases(Background):
         chosen._version = self._version
         return chosen
 
+    def with_older(self, older: Mapping[str, Base]) -> KnowledgeBases:
+        """The same with other ones, which `supply` has returned, in the place of some."""
+        bases = {**self._bases, **older}
+        found = KnowledgeBases(bases, self._dictionary, self._evaluator, self._services, self._access, self._loop)
+        found._version, found._entailing = self._version, self._entailing
+        return found
+
     def names(self) -> Sequence[str]:
         """The IRIs, sorted: what `GRAPH ?g` ranges over."""
         return sorted(self._bases.keys() - self._services)

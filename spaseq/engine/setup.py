@@ -216,6 +216,19 @@ class Setup:
         self._named.clear()
         return replaced
 
+    @contextmanager
+    def over_older(self, older: Mapping[str, Base]) -> Iterator[None]:
+        """Plan over knowledge bases that `supply` has returned, in place of those that took theirs."""
+        if not older:
+            yield
+            return
+        now = self.bases, self._named
+        self.bases, self._named = self.bases.with_older(older), {}
+        try:
+            yield
+        finally:
+            self.bases, self._named = now
+
     def background(self, query: TemporalQuery) -> KnowledgeBases:
         """The knowledge bases that a query names: one object for all queries that name the same."""
         endpoints = endpoints_of(query)

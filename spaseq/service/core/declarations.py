@@ -26,7 +26,7 @@ from spaseq.service.core.decisions import body_reading
 from spaseq.service.core.dependencies import Dependencies
 from spaseq.service.core.meanings import meaning_of, problems_of, users_of
 from spaseq.service.core.records import Deleted, KnowledgePut, Paused, QueryPut, StreamPut
-from spaseq.service.core.state import State
+from spaseq.service.core.state import DeclaredKnowledge, State
 from spaseq.service.errors import Refused
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, QuerySettings
@@ -105,9 +105,8 @@ class Declarations:
             _check_unused(state, state.knowledge[name].settings.iri)
             return self._admission.change(Deleted("kb", name, self._clock.wall()))
 
-    def source(self, state: State, name: str) -> Source:
+    def source(self, declared: DeclaredKnowledge) -> Source:
         """A knowledge base as the engine takes it: the copy of its file, or its endpoint."""
-        declared = state.knowledge[name]
         source = declared.settings.source
         return relocated(source, location=str(self._folder / declared.copy)) if declared.copy else source
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from arrays.times import BEFORE_ALL
@@ -21,9 +22,36 @@ from spaseq.runtime.state.saved_states import shape_digest
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import uses_knowledge
+from spaseq.service.core.state import DeclaredKnowledge
 
 if TYPE_CHECKING:
     from kb.base import Base
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The knowledge bases by IRI, and those that were replaced, each with the number of the record that did it."""
+
+    newest: Mapping[str, DeclaredKnowledge]
+    replaced: Sequence[tuple[int, DeclaredKnowledge]]
+
+    def first(self) -> tuple[dict[str, DeclaredKnowledge], list[tuple[int, DeclaredKnowledge]]]:
+        """The oldest of each IRI, and those that took their places, in order."""
+        found, later = dict(self.newest), list[tuple[int, DeclaredKnowledge]]()
+        for number, declared in sorted(self.replaced, key=lambda each: -each[0]):
+            if (iri := declared.settings.iri) in found:
+                later.insert(0, (number, found[iri]))
+                found[iri] = declared
+        return found, later
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """A knowledge base that a record has replaced."""
+
+    number: int
+    declared: DeclaredKnowledge
+    base: Base
 
 
 class Operators:
@@ -32,13 +60,17 @@ class Operators:
     over    is entered while events are read
     """
 
-    def __init__(self, knowledge: Mapping[str, Source], kernels: Kernels) -> None:
+    def __init__(self, knowledge: Knowledge, source: Callable[[DeclaredKnowledge], Source], kernels: Kernels) -> None:
         self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
+        self._source = source
         self._patient: set[str] = set()
-        impatient = {iri: self._impatient(iri, source) for iri, source in knowledge.items()}
+        self._declared, later = knowledge.first()
+        impatient = {iri: self._impatient(iri, source(each)) for iri, each in self._declared.items()}
         self._setup = Setup(impatient, RunOptions(), self.dictionary, changing=True)
         self.over = BatchOver(self._setup.bases)
-        self._replaced: list[tuple[int, Base]] = []
+        self._replaced: list[_Replaced] = []
+        for number, declared in later:
+            self.supply(declared, number)
 
     def use_kernels(self) -> None:
         """Hold the terms in a table from now on, if kernels are ready for it; ids stay."""
@@ -49,12 +81,27 @@ class Operators:
         """An empty network."""
         return Network(self.dictionary, NEVER_LATE_NS, isolating=True)
 
-    def supply(self, iri: str, source: Source, number: int) -> None:
-        """Use a knowledge base, as a record says, for queries that are put into a group from now on."""
+    def supply(self, declared: DeclaredKnowledge, number: int) -> None:
+        """Use a knowledge base, as a record says, for the groups that have read the record."""
+        iri = declared.settings.iri
         self._patient.discard(iri)
-        replaced = self._setup.supply(iri, self._impatient(iri, source))
+        replaced = self._setup.supply(iri, self._impatient(iri, self._source(declared)))
         if replaced is not None:
-            self._replaced.append((number, replaced))
+            self._replaced.append(_Replaced(number, self._declared[iri], replaced))
+        self._declared[iri] = declared
+
+    @property
+    def replaced(self) -> list[tuple[int, DeclaredKnowledge]]:
+        """The knowledge bases that groups use which lag behind, each with the number of the record that replaced it."""
+        return [(each.number, each.declared) for each in self._replaced]
+
+    def _over_those_of(self, group: Group) -> AbstractContextManager[None]:
+        """Plan over the knowledge bases that there were at the record up to which a group has read."""
+        older: dict[str, Base] = {}
+        for each in self._replaced:
+            if each.number > group.number:
+                older.setdefault(each.declared.settings.iri, each.base)
+        return self._setup.over_older(older)
 
     @property
     def patient(self) -> bool:
@@ -74,14 +121,15 @@ class Operators:
 
     def close_replaced(self, read: int) -> None:
         """Close the knowledge bases that have been replaced; all groups have read the records up to this one."""
-        for number, base in self._replaced:
-            if number <= read:
-                base.close()
-        self._replaced = [(number, base) for number, base in self._replaced if number > read]
+        for each in self._replaced:
+            if each.number <= read:
+                each.base.close()
+        self._replaced = [each for each in self._replaced if each.number > read]
 
     def add(self, group: Group, running: Running) -> None:
         """Let a group read a query from now on; it knows how far the streams are."""
-        operator = self._setup.live_operator(running.meaning, running.max_runs)
+        with self._over_those_of(group):
+            operator = self._setup.live_operator(running.meaning, running.max_runs)
         running.lines = self._lines
         running.reader = group.network.add(operator, running.take)
         group.enter(running)
@@ -91,7 +139,8 @@ class Operators:
 
     def put_in(self, group: Group, running: Running, state: list[Any]) -> None:
         """Let a group read a query that goes on from a state."""
-        operator = self._setup.operator(running.meaning, running.max_runs)
+        with self._over_those_of(group):
+            operator = self._setup.operator(running.meaning, running.max_runs)
         running.lines = self._lines
         running.reader = group.network.add_restored(operator, running.take, state)
         group.enter(running)
@@ -110,6 +159,6 @@ class Operators:
 
     def close(self) -> None:
         """Close the knowledge bases."""
-        for _, base in self._replaced:
-            base.close()
+        for each in self._replaced:
+            each.base.close()
         self._setup.bases.close()

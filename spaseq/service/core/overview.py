@@ -85,7 +85,7 @@ class Overview:
     def sources(self) -> Mapping[str, Source]:
         """The knowledge bases as the engine takes them, by IRI."""
         state = self._state
-        return {each.settings.iri: self._declarations.source(state, name) for name, each in state.knowledge.items()}
+        return {each.settings.iri: self._declarations.source(each) for each in state.knowledge.values()}
 
     def _stream(self, name: str) -> dict[str, Any]:
         declared = self._state.streams[name]

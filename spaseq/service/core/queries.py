@@ -22,10 +22,10 @@ from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, uses_knowledge
 from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
-from spaseq.service.core.operators import Operators
+from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
 from spaseq.service.core.sizes import Sizes
-from spaseq.service.core.state import State
+from spaseq.service.core.state import DeclaredKnowledge, State
 
 ASLEEP_S_MIN, ASLEEP_S_MAX = 0.5, 30.0
 """Seconds after which an endpoint that was away is asked again, twice as many each time."""
@@ -39,14 +39,22 @@ class Queries:
 
     main        the group that follows the log
     aside       groups whose queries are paused, or catch up
-    source      of a knowledge base, by its name in the state
+    replaced    knowledge bases that groups use which lag behind
+    source      of a knowledge base
     past        of the log
     """
 
-    def __init__(self, state: State, source: Callable[[State, str], Source], past: Past, kernels: Kernels) -> None:
-        self._source, self._past = source, past
-        knowledge = {each.settings.iri: source(state, name) for name, each in state.knowledge.items()}
-        self.operators = Operators(knowledge, kernels)
+    def __init__(
+        self,
+        state: State,
+        replaced: Sequence[tuple[int, DeclaredKnowledge]],
+        source: Callable[[DeclaredKnowledge], Source],
+        past: Past,
+        kernels: Kernels,
+    ) -> None:
+        self._past = past
+        newest = {each.settings.iri: each for each in state.knowledge.values()}
+        self.operators = Operators(Knowledge(newest, replaced), source, kernels)
         self.main = Group(self.operators.network(), state.number)
         self.aside: list[Group] = []
         self.sizes = Sizes(self.operators.dictionary)
@@ -177,7 +185,7 @@ class Queries:
             case Deleted("query", name):
                 self._remove(name)
             case KnowledgePut(name):
-                self.operators.supply(state.knowledge[name].settings.iri, self._source(state, name), number)
+                self.operators.supply(state.knowledge[name], number)
                 self._use(self.main, state.knowledge[name].settings.iri)
                 self._close_replaced()
             case _:
@@ -231,7 +239,7 @@ class Queries:
 
     def _rebuild(self, group: Group, running: Running) -> None:
         """Let a group read a query whose state comes from the log; what it found there is not reported."""
-        again = Group(self.operators.network(), 0)
+        again = Group(self.operators.network(), group.number)
         for each in [*group.upstream([running]), running]:
             self.operators.add(again, Running(each.name, 0, 0, each.meaning, each.text, each.max_runs, shadow=True))
         for records in self._past([each.meaning for each in again.members.values()], group):

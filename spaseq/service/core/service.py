@@ -76,7 +76,7 @@ class Service:
             self._admission, data / "kb", clock, lambda name: self._queries.has_failed(name)
         )
         upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
-        self._queries = Queries(saved.state, self._declarations.source, upkeep.past_of, self._kernels)
+        self._queries = Queries(saved.state, saved.replaced, self._declarations.source, upkeep.past_of, self._kernels)
         rebuilt = []
         if saved.groups:
             if sum(each.state_bytes for each in saved.groups) > KERNEL_STATE_BYTES_MIN:

@@ -9,7 +9,7 @@ from spaseq.service.core.history import Mark
 from spaseq.service.core.identities import Block, keys_in
 from spaseq.service.core.records import Answered
 from spaseq.service.core.saved_groups import SavedGroup
-from spaseq.service.core.state import State
+from spaseq.service.core.state import DeclaredKnowledge, State
 
 VERSION = 2
 """Of snapshots; one more when an older service could not read them. Release 0.1.0 wrote version 1."""
@@ -33,13 +33,17 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Saved(msgspec.Struct, frozen=True, array_like=True):
-    """A snapshot; the main group is the first one."""
+    """A snapshot; the main group is the first one.
+
+    replaced    knowledge bases that groups use which lag behind, with the numbers of the records that replaced them
+    """
 
     version: int
     state: State
     groups: list[SavedGroup]
     memories: list[Memory]
     marks: list[Mark]
+    replaced: list[tuple[int, DeclaredKnowledge]] = []
 
 
 def save(saved: Saved) -> bytes:

@@ -44,7 +44,7 @@ class Upkeep:
             if self._admission.knows(name)
         ]
         groups, marks = saved_groups(self.matcher.queries), self.matcher.marks.saved(self._log.first)
-        body = save(Saved(VERSION, state, groups, memories, marks))
+        body = save(Saved(VERSION, state, groups, memories, marks, self.matcher.queries.operators.replaced))
         now = self._clock.wall()
         with self._database.transaction() as write:
             store_snapshot(write, state.number, body)
@@ -76,6 +76,7 @@ class Upkeep:
             return
         with self._admission.deciding:
             used = {each.copy for one in (state, self._admission.decided) for each in one.knowledge.values()}
+            used |= {each.copy for _, each in self.matcher.queries.operators.replaced}
             for path in self._copies.iterdir():
                 if path.name not in used and path.suffix != ".part":
                     path.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from spaseq.service.core.service import Service
 from spaseq.service.core.snapshots import load, save
 from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.knowledge import KnowledgeSettings
-from spaseq.service.settings.queries import QueryChanges
+from spaseq.service.settings.queries import QueryChanges, Since
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.database import Database
 from spaseq.service.store.writes import store_snapshot
@@ -165,17 +165,23 @@ def test_an_input_that_cannot_be_read_fails_the_queries_that_read_it(
     served.service.close()
 
 
+def put_known(served: Served, number: int, count: int = 1) -> None:
+    """Put a knowledge base of so many kinds for each key, whose names begin with a number."""
+    path = served.folder.parent / "kb.nt"
+    known = [(key, kind) for key in range(3) for kind in range(count)]
+    path.write_text("".join(f"<{EX}k{key}> <{EX}kind> <{EX}{number}-{kind}> .\n" for key, kind in known))
+    served.service.put_kb("known", KnowledgeSettings(KNOWN, path=str(path)))
+
+
 @pytest.mark.parametrize("kinds", [(1, 2), (2, 1)])
 def test_an_event_sees_the_knowledge_base_that_was_there_when_it_was_read(
     kinds: tuple[int, int], tmp_path: Path
 ) -> None:
     """Where each key has one kind a match could be joined instead of its events, until the base is put again."""
-    served, path = Served(tmp_path / "data"), tmp_path / "kb.nt"
+    served = Served(tmp_path / "data")
     served.declare(())
     for number, count in enumerate(kinds):
-        known = [(key, kind) for key in range(3) for kind in range(count)]
-        path.write_text("".join(f"<{EX}k{key}> <{EX}kind> <{EX}{number}-{kind}> .\n" for key, kind in known))
-        served.service.put_kb("known", KnowledgeSettings(KNOWN, path=str(path)))
+        put_known(served, number, count)
         if not number:
             served.service.put_query("enriched", QueryChanges(KNOWING["enriched"]))
         served.push(EVENTS[number * HALF : (number + 1) * HALF])
@@ -189,3 +195,41 @@ def test_an_event_sees_the_knowledge_base_that_was_there_when_it_was_read(
     assert found == {(number, f"{EX}{number}-{kind}") for number in (0, 1) for kind in range(kinds[number])}
     assert not served.errors()
     served.service.close()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("since", ["now", "window"])
+def test_a_paused_query_catches_up_over_the_knowledge_bases_of_its_place_in_the_log(
+    restarts: bool, since: Since, tmp_path: Path
+) -> None:
+    """So far it was restarted over the newest one, and joined with that what had been accepted before."""
+
+    def rows(folder: Path, pauses: bool) -> Rows:
+        served = Served(folder / "data")
+        served.declare(())
+        put_known(served, 0)
+        served.service.put_query("enriched", QueryChanges(KNOWING["enriched"]))
+        if pauses:
+            served.service.pause("enriched")
+        for number in range(4):
+            put_known(served, number)
+            if number == 2 and since == "window":  # read where it stands in the log
+                changed = KNOWING["enriched"].replace("?k ?c", "?c ?k")
+                served.service.put_query("enriched", QueryChanges(changed, since=since))
+            served.push(EVENTS[30 * number : 30 * number + 30])
+            if restarts:
+                served.restart()
+        if pauses:
+            served.service.resume("enriched")
+        found = served.rows()
+        assert not served.errors()
+        served.service.close()
+        return found
+
+    for name in ("paused", "never"):
+        (tmp_path / name).mkdir()
+    found, undisturbed = rows(tmp_path / "paused", True), rows(tmp_path / "never", False)
+    assert found == undisturbed
+    assert {json.loads(text)["bindings"]["c"]["value"] for _, text in found["enriched"]} == {
+        f"{EX}{number}-0" for number in range(4)
+    }

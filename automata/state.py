@@ -55,11 +55,15 @@ class Layout:
         version = part.get(_VERSION, 1) if isinstance(part, Mapping) else 1
         if version > self.version:
             raise Unreadable(f"'{self.name}' is of version {version}, and this SPAseq reads up to {self.version}")
-        for newer in self._older[version - 1 :]:
-            part = newer(part)
-        if not isinstance(part, Mapping) or not self.fields <= part.keys():
-            raise Unreadable(f"'{self.name}' has other fields than those of version {version}")
-        return part
+        try:
+            for newer in self._older[version - 1 :]:
+                part = newer(part)
+            missing = self.fields - part.keys()
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise Unreadable(f"'{self.name}' is no part of version {version}") from error
+        if missing:
+            raise Unreadable(f"'{self.name}' of version {version} has no {', '.join(sorted(missing))}")
+        return part  # type: ignore[no-any-return]
 
 
 _VERSION = "version"

@@ -161,7 +161,7 @@ BAD = {
     other_version: "version 14; this SPAseq reads versions 12 and 13",
     random_bytes: "no SPAseq state at all",
     other_part: "'query' is of version 9, and this SPAseq reads up to 2",
-    no_part: "'query' has other fields",
+    no_part: "'query' is no part of version 1",
     other_input: "it is the state of a query over ",
 }
 

@@ -41,5 +41,5 @@ def test_an_older_version_is_read_by_the_steps_to_the_newest_and_a_newer_one_is_
     with pytest.raises(Unreadable, match="'x' is of version 3, and this SPAseq reads up to 2"):
         two.read(three.written(c=2))
     for other in ({"b": 1}, [1, 2], None, 7):
-        with pytest.raises(Unreadable, match="'x' has other fields"):
+        with pytest.raises(Unreadable, match=r"'x' (is no part of version 1|of version 1 has no a)"):
             one.read(other)

@@ -191,3 +191,13 @@ def test_a_state_that_is_none_of_the_query_fails_it_by_name_and_its_window_bring
     pushed(again, EVENTS[HALF:])
     again.close()
     assert {each for each in NAMES if found[each] != expected[each]} <= dependent(errors) - {name}
+
+
+def test_a_stopped_query_says_why_after_a_restore_too() -> None:
+    engine = spaseq.Engine(max_runs=1)
+    engine.register(spaseq.parse(QUERIES["conditions"], "conditions"))
+    with pytest.raises(spaseq.RunError, match="stopped"):
+        pushed(engine, EVENTS)
+    again = spaseq.Engine.restore(spaseq.Engine.restore(engine.snapshot()).snapshot())
+    for each in (*engine.registrations, *again.registrations):
+        assert each.stopped and "partial matches" in each.error

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
+import spaseq
 from automata.state import Layout, Values
-from tests.states.release import ENGINES, EVENTS, HALF, engine_of, pushed
+from tests.states.release import ENGINES, EVENTS, HALF, QUERIES, engine_of, pushed
 
 Found = dict[tuple[str, int, str], set[str]]
 """By layout, version and field, what its values are made of."""
@@ -32,6 +34,11 @@ def found() -> Found:
             pushed(engine, EVENTS[:HALF])
             engine.snapshot()
             engine.close(flush=False)
+        engine = spaseq.Engine(max_runs=1)
+        engine.register(spaseq.parse(QUERIES["conditions"], "conditions"))
+        with suppress(spaseq.RunError):
+            pushed(engine, EVENTS[:HALF])
+        engine.snapshot()
     return parts
 
 

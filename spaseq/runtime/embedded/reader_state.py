@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sparql_gpm.columns import Ids
+from spaseq.errors import RunError
 from spaseq.runtime.embedded.audience import Reader
+from spaseq.runtime.state.layouts import STOPPED
 
 ReaderState = list[Any]
 """Of a query that moves from one network to another: its input, its operator, the stream that it makes."""
-_STOPPED = {"stopped": True}
-"""The snapshot of a query that was stopped."""
 
 
 def reader_state(reader: Reader) -> list[Any]:
     """The snapshots of the operator of a query that is awake, and of the stream that it makes."""
-    running = reader.operator.snapshot() if reader.operator else _STOPPED
+    stopped = STOPPED.written(stopped=True, reason="" if reader.reason is None else str(reader.reason))
+    running = reader.operator.snapshot() if reader.operator else stopped
     return [running, reader.derived and reader.derived.snapshot()]
 
 
 def restore_reader(reader: Reader, running: Any, derived: Any) -> None:
     """Continues from such snapshots of the same query."""
     reader.wake()
-    if running == _STOPPED:
-        reader.operator = None
+    if isinstance(running, Mapping) and "stopped" in running:
+        reason = STOPPED.read(running)["reason"]
+        reader.stop(RunError(reason) if reason else None)
     elif reader.operator is not None:
         reader.operator.restore(running)
         reader.patterns = reader.operator.touching

@@ -15,6 +15,7 @@ PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
 TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
+WAITING := $(addprefix tests/,cli docs editors engine hostile inputs kb notebook outputs service spark web)
 THOROUGH := properties marked pairs python why simulation fuzz spark kills loaded
 
 .PHONY: demo serve-demo test test-fast test-loaded test-costs thorough $(THOROUGH:%=thorough-%) crash-test fuzz lint format bench docs grammars web test-web screenshots clean
@@ -70,7 +71,7 @@ thorough-spark:
 thorough-kills:
 	$(BIN)/python -m tests.spark.kills --seed $(SEED)
 thorough-loaded:
-	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis and not thorough'"
+	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis and not thorough' $(WAITING)"
 
 crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer
 	$(BIN)/python -m tests.service.crashes --kills $(KILLS) --seed $(SEED)

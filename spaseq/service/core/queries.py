@@ -251,8 +251,15 @@ class Queries:
             again.network.remove(each.reader, keep_readers=True)
 
     def _waits(self, record: QueryPut) -> bool:
-        """True if a change concerns a group that is behind: it is carried out when that has reached it."""
-        return any(record.name in group.members or self._follows(group, record) for group in self.aside)
+        """True if a change concerns a query of a group that is behind: it is carried out when that has reached it.
+
+        A group that has but a shadow of the query replaces that then, and the query itself is replaced now.
+        """
+        return any(
+            (known is not None and not known.shadow) or self._follows(group, record)
+            for group in self.aside
+            for known in (group.members.get(record.name),)
+        )
 
     def _follows(self, group: Group, record: QueryPut) -> bool:
         """True if a query that runs nowhere reads a stream which a query of the group makes."""

@@ -41,5 +41,5 @@ def reaches_back(where: int, size: int) -> int:
 
 @lean_part
 def _into(start: int, hop: int, where: int) -> int:
-    """How far a place is behind the beginning of the last window that has begun."""
+    """The distance of a place from the beginning of the last window that has begun."""
     return (where % hop - start % hop) % hop

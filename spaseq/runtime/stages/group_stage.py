@@ -112,7 +112,7 @@ class GroupStage:
 
     @property
     def progress(self) -> list[int]:
-        """How far events have been seen, and matches decided, for `go_on`."""
+        """The last time, the events seen, and those up to which matches are decided, for `go_on`."""
         return [self._time, self._seen, self._settled]
 
     def go_on(self, progress: Sequence[int]) -> None:

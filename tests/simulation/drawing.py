@@ -102,7 +102,7 @@ class Drawing(ABC):
 
     @abstractmethod
     def _is_possible(self, kind: str) -> bool:
-        """Whether a step of a kind makes sense now."""
+        """True if a step of a kind makes sense now."""
 
     @abstractmethod
     def _drawn(self, kind: str, dice: SeededDice) -> Any:

@@ -18,6 +18,8 @@ LEAST = {"steps": 100, "events": 1_000, "rows": 50}
 """What happens at least in an hour: until then it goes on, and counts once."""
 QUERIES_MIN, QUERIES_MANY, QUERIES_MAX = 2, 4, 8
 """Of queries at a time; where there are many, they are deleted sooner."""
+MANY = 80, 160
+"""Events in a body, at least and at most, where there have been few."""
 NEW_TO_IT = 4
 """By how much likelier a kind of step is that never followed the one before."""
 
@@ -34,7 +36,7 @@ class Put:
 
 @dataclass(slots=True)
 class Hour:
-    """What of an hour has been drawn."""
+    """What of an hour has been drawn, and the events that have been accepted in it."""
 
     begin: int
     steps: int = 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tests.simulation.bodies import Event
-from tests.simulation.drawing import QUERIES_MAX, Drawing
+from tests.simulation.drawing import MANY, QUERIES_MAX, Drawing
 from tests.simulation.drawn_events import drawn_events
 from tests.simulation.engine_steps import (
     Advance,
@@ -93,12 +93,11 @@ class EngineDrawing(Drawing):
 
     def _push(self, kind: str, dice: SeededDice) -> Push | PushBatch:
         stream = dice.pick(*INPUTS, *INPUTS, *self.OTHERS)
-        number = 1 if kind == "push" else dice.number(80, 160) if self.hour.is_short else dice.number(2, 12)
+        number = 1 if kind == "push" else dice.number(*MANY) if self.hour.is_short else dice.number(2, 12)
         gap = dice.number(0, 5) if self.hour.is_ahead(self.now) else dice.number(20, 200)
         begin = max(self.cursors.get(stream, 0), self.now - 60 * SECOND) + gap * SECOND
         events = drawn_events(dice, number, begin, self.first)
         self.first += number
-        self.hour.events += number
         self.cursors[stream] = end = events[-1].time or begin
         self.now = max(self.now, end)
         if kind == "push":

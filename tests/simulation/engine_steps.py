@@ -11,6 +11,9 @@ from spaseq.engine.live import Engine
 from spaseq.engine.registration import OnMatch, Registration
 from spaseq.lang.parse import parse
 from tests.simulation.bodies import FORMATS, Event
+from tests.simulation.once import once
+
+_parsed = once(parse)
 
 
 @dataclass(slots=True)
@@ -37,7 +40,7 @@ class Register:
 
     def ask(self, live: Live) -> None:
         """See `Request`."""
-        live.engine.register(parse(self.text, self.name), live.on_match)
+        live.engine.register(_parsed(self.text, self.name), live.on_match)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Replace:
 
     def ask(self, live: Live) -> None:
         """See `Request`."""
-        live.registered[self.name].replace(parse(self.text, self.name), self.keep)
+        live.registered[self.name].replace(_parsed(self.text, self.name), self.keep)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,18 @@ from typing import Any
 from tests.simulation.drawing import HOUR_NS, LEAST
 from tests.simulation.drawn_events import drawn_knowledge
 from tests.simulation.history import Different, Follows, first_difference
+from tests.simulation.once import work_done_once
 from tests.simulation.reduction import Reduction
 from tests.simulation.shown import traits
 from tests.simulation.subjects import Subject
 from tests.simulation.texts import Texts
 from tests.strategies.sequence import SeededDice
 
-HISTORY_HOURS = 4
-"""Hours after which another history begins, with other queries."""
+HISTORY_HOURS = 2
+"""Hours after which another history begins: `since=window` of a window of events reads all of its log again."""
 TEXTS = {"plain": 12, "knowing": 2, "producer": 4}
 """The texts of a history, of each kind."""
-HISTORIES_ALIKE = 5
+HISTORIES_ALIKE = 10
 """Histories with the same texts."""
 
 
@@ -95,7 +96,7 @@ def _history(subject: Subject, seed: int, number: int, hours: int, ran: Ran) -> 
     random = Random(f"{subject.name} {seed} {number}")
     drawing = subject.drawing(random, _texts(f"{seed} {number // HISTORIES_ALIKE}"), ran.follows)
     steps: list[Any] = []
-    with subject.trial() as trial:
+    with work_done_once(), subject.trial() as trial:
         try:
             for _ in range(hours):
                 begin, before = drawing.now, Counter(trial.counts)
@@ -104,6 +105,7 @@ def _history(subject: Subject, seed: int, number: int, hours: int, ran: Ran) -> 
                 ):
                     steps.append(drawing.next())
                     trial.take(steps[-1])
+                    drawing.hour.events = trial.counts["events"] - before["events"]
                 ran.hours += 1
                 drawing.next_hour()
             trial.check_batch()
@@ -124,5 +126,5 @@ def _texts(seed: str) -> Texts:
 
 
 def _replayed(subject: Subject, steps: Sequence[Any]) -> Different | None:
-    with subject.trial() as trial:
+    with work_done_once(), subject.trial() as trial:
         return first_difference(trial, steps)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tests.simulation.bodies import RDF_FORMATS, SINGLE_FORMATS, TABLE_FORMATS, Event
-from tests.simulation.drawing import QUERIES_MAX, Drawing
+from tests.simulation.drawing import MANY, QUERIES_MAX, Drawing
 from tests.simulation.drawn_events import drawn_events, drawn_knowledge
 from tests.simulation.service_steps import (
     Advance,
@@ -185,14 +185,13 @@ class ServiceDrawing(Drawing):
         elif kind == "push malformed":
             push = replace(push, events=self._malformed(push, dice))
         self.pushed.append(push)
-        self.hour.events += len(push.events)
         return replace(push, way=kind)
 
     def _body(self, stream: str, dice: SeededDice) -> Push:
         """A body of events that are neither late nor malformed."""
         is_table, is_stamped = stream == "tables", stream == "arrivals"
         single = not is_table and dice.chance(15)
-        number = 1 if single else dice.number(2, 12) if is_stamped or not self.hour.is_short else dice.number(80, 160)
+        number = 1 if single else dice.number(2, 12) if is_stamped or not self.hour.is_short else dice.number(*MANY)
         begin = max(self.cursors.get(stream, ORIGIN), self.now - 60 * SECOND)
         events = drawn_events(dice, number, begin, self.first, single)
         self.first += number

@@ -1,0 +1,58 @@
+"""Work that what is under test and its twin both do with the same text: it is done once, as it gives the same again.
+
+Bodies are read once, texts of queries are parsed and planned once, also where a restart would do it again. What depends
+on what came before, which is what a history is about, is left to each of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from typing import ParamSpec, TypeVar
+from unittest.mock import patch
+
+from spaseq.engine import arguments, setup
+from spaseq.service.core import kernels, meanings
+from spaseq.service.core.bodies import Body, BodyReading, read_body
+
+TEXTS_MAX = 1_000
+BODIES_MAX = 8
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@contextmanager
+def work_done_once() -> Iterator[None]:
+    """A time in which the same work is done once."""
+    with ExitStack() as changed:
+        for module, name in (
+            (meanings, "check"),
+            (meanings, "build"),
+            (arguments, "build"),
+            (setup, "optimise"),
+            (setup, "compile_program"),
+        ):
+            changed.enter_context(patch.object(module, name, once(getattr(module, name))))
+        changed.enter_context(patch.object(kernels, "read_body", _bodies_once()))
+        yield
+
+
+def once(function: Callable[P, T]) -> Callable[P, T]:
+    """A function of values that remembers what it gave."""
+    return lru_cache(TEXTS_MAX)(function)  # type: ignore[return-value]
+
+
+def _bodies_once() -> Callable[..., Body]:
+    """`read_body` that remembers the last bodies; how a stream is read counts as the same as long as it is the same."""
+    known: dict[tuple[object, ...], Body] = {}
+
+    def read(data: bytes, body_format: str, reading: BodyReading, now_ns: int, compiled: bool = False) -> Body:
+        key = data, body_format, repr(reading), now_ns, compiled
+        if key not in known:
+            known[key] = read_body(data, body_format, reading, now_ns, compiled)
+            if len(known) > BODIES_MAX:
+                del known[next(iter(known))]
+        return known[key]
+
+    return read

@@ -76,10 +76,6 @@ class ServiceDrawing(Drawing):
                 return any(query.paused for query in self.queries.values())
             case "push again":
                 return bool(self.pushed)
-            case (
-                "knowledge"
-            ):  # a restart gives a paused query the knowledge base of now, not that of its place in the log
-                return not any(query.paused and query.kind == "knowing" for query in self.queries.values())
             case "read" | "vanish":
                 return bool(self.clients)
         return True

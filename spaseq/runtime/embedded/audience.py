@@ -246,7 +246,7 @@ class Audience:
                 found.update(dict.fromkeys(index.touched(slice_, self._passed.events)))
         while self._due and self._due[0][0] <= watermark:
             due, _, reader = heappop(self._due)
-            if due == reader.due:
+            if due == reader.due and reader in self.readers:
                 found[reader], reader.due = None, NEVER_DUE
         return found
 
@@ -280,7 +280,8 @@ class Audience:
 
     def _forget_stale(self) -> None:
         """Drops the times at which readers are not due any more."""
-        known = {reader: (due, number, reader) for due, number, reader in self._due if due == reader.due}
+        left = ((due, number, reader) for due, number, reader in self._due if reader in self.readers)
+        known = {reader: (due, number, reader) for due, number, reader in left if due == reader.due}
         self._due = list(known.values())
         heapify(self._due)
 

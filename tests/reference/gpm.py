@@ -21,7 +21,7 @@ class Condition:
 
     variables   all it uses; those inside EXISTS only when some step binds them
     foreign     those that its own GPM does not bind: it may wait for them
-    watched     those whose rebinding by a later repeated step makes it be checked again: never its own GPM's
+    watched     those whose rebinding by a later repeated step makes it be checked again
     """
 
     expression: Expression
@@ -62,7 +62,7 @@ def _gpm(define: ast.Define, anywhere: frozenset[str]) -> Gpm:
             pattern = Filter(expression, pattern)
         else:
             foreign = used - scope
-            conditions.append(Condition(expression, used, foreign, foreign | (repeated - scope)))
+            conditions.append(Condition(expression, used, foreign, foreign | repeated))
     return Gpm(define.name, define.streams, pattern, scope, tuple(conditions))
 
 

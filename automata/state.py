@@ -30,7 +30,7 @@ State = None | bool | int | float | str | bytes | NDArray[Any] | Values | Sequen
 
 
 class Unreadable(Exception):
-    """A state that cannot be read, and why; whoever knows whose it is tells the user."""
+    """A state cannot be read: the message says why, and who catches it adds the name of the query."""
 
 
 class Layout:

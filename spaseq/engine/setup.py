@@ -218,7 +218,7 @@ class Setup:
 
     @contextmanager
     def over_older(self, older: Mapping[str, Base]) -> Iterator[None]:
-        """Plan over knowledge bases that `supply` has returned, in place of those that took theirs."""
+        """Plan over older knowledge bases, by IRI: those that `supply` has replaced and returned."""
         if not older:
             yield
             return

@@ -100,7 +100,7 @@ def _takes_kernels(state: Mapping[str, Any]) -> bool:
 def _in_kernels(state: Mapping[str, Any]) -> set[str]:
     """The evaluators in kernels that run, or are about to, in the state of an adaptive one."""
     running = {each[0] for each in (state["running"], state["beside"]) if each is not None}
-    return running & {layouts.CEA.name, layouts.REGISTERS.name}
+    return running & _IN_KERNELS.keys()
 
 
 def _able(compiled: Compiled) -> list[str]:

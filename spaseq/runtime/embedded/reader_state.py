@@ -16,8 +16,10 @@ ReaderState = list[Any]
 
 def reader_state(reader: Reader) -> list[Any]:
     """The snapshots of the operator of a query that is awake, and of the stream that it makes."""
-    stopped = STOPPED.written(stopped=True, reason="" if reader.reason is None else str(reader.reason))
-    running = reader.operator.snapshot() if reader.operator else stopped
+    if reader.operator is not None:
+        running = reader.operator.snapshot()
+    else:
+        running = STOPPED.written(stopped=True, reason="" if reader.reason is None else str(reader.reason))
     return [running, reader.derived and reader.derived.snapshot()]
 
 

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The knowledge bases by IRI, and those that were replaced, each with the number of the record that did it."""
+    """The newest knowledge bases by IRI, and the replaced ones, each with the number of the record that replaced it."""
 
     newest: Mapping[str, DeclaredKnowledge]
     replaced: Sequence[tuple[int, DeclaredKnowledge]]
 
     def first(self) -> tuple[dict[str, DeclaredKnowledge], list[tuple[int, DeclaredKnowledge]]]:
-        """The oldest of each IRI, and those that took their places, in order."""
+        """The oldest knowledge base of each IRI, and the later ones in the order of the records that put them."""
         found, later = dict(self.newest), list[tuple[int, DeclaredKnowledge]]()
         for number, declared in sorted(self.replaced, key=lambda each: -each[0]):
             if (iri := declared.settings.iri) in found:

@@ -104,7 +104,7 @@ def _saved(queries: Queries, group: Group) -> SavedGroup:
 
 
 def _fail(group: Group, last_row: Callable[[int, int], int], but: Sequence[Running]) -> None:
-    """Let the queries whose states cannot be read have failed; for a shadow, those that read its stream."""
+    """Mark the queries as failed whose states cannot be read; of a shadow, the queries that read its stream."""
     for name, reason in group.network.take_stopped().items():
         unread = group.members[name]
         if unread in but:

@@ -69,6 +69,12 @@ def any_over(dice: Dice) -> str:
     return under_any(over(dice))
 
 
+def counted_over(dice: Dice) -> str:
+    """A query OVER MATCHES in windows of events, of which many are decided by what ends the window."""
+    text = OverText(dice, late=True).whole()
+    return rewindowed(text, dice.pick("6 EVENTS EVERY 2 EVENTS", "4 EVENTS EVERY 2 EVENTS", "5 EVENTS", "3 EVENTS"))
+
+
 def combined(dice: Dice) -> str:
     """A query of everything that came with times, limits, episodes, partitions by pattern and groups of matches."""
     return CombinedText(dice).whole()
@@ -120,7 +126,7 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
 _REWRITTEN = (
     any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order, any_over, any_combined,
-    any_keyed, any_plain,
+    any_keyed, any_plain, counted_over,
 )  # fmt: skip
 """Those that may not be valid any more: what they drop may be asked for elsewhere."""
 

@@ -64,20 +64,24 @@ class GroupStage:
         """Merges aggregates of matches in report order."""
         self._groups.add_partials(partials)
 
-    def on_events(self, position: int, time: int) -> list[Row]:
+    def on_events(self, position: int, time: int, earlier: int = 0) -> list[Row]:
         """The rows once all events before this position, and their matches, have been taken; `time` is the last one's.
+
+        earlier     of the events since the last call, those before `time`
 
         Where matches wait for what ends their window, those that an event decides are there once a later time is.
         """
-        if time > self._time:
-            self._time, self._settled = time, self._seen
-        self._seen = position
+        self._see(position, time, earlier)
         decided = self._settled if self._waits else position
         if not len(self._groups) or self._units.of_time or (not self._units.of_windows and self._waits):
             return []
         if self._units.of_windows:
             return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) < decided))
         return self._rows.of(self._groups.take(lambda number, unit: True))
+
+    def skip(self, position: int, time: int) -> None:
+        """As `on_events`, for events without solutions, while no group is open."""
+        self._see(position, time, 0)
 
     def on_watermark(self, time: int, oldest: Callable[[int], int]) -> list[Row]:
         """The rows once no event at or before `time` will come; `oldest` gives a lower bound of the ends of matches."""
@@ -109,6 +113,11 @@ class GroupStage:
     def live_ids(self) -> Ids:
         """Every id that the groups hold."""
         return self._groups.live_ids()
+
+    def _see(self, position: int, time: int, earlier: int) -> None:
+        if time > self._time:
+            self._time, self._settled = time, self._seen + earlier
+        self._seen = position
 
     @property
     def progress(self) -> list[int]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.protocol import (
     ALWAYS_DUE,
@@ -121,7 +123,8 @@ class SequenceStage:
             yield from self._rows(matches)
         if found or solved.taken is not None or self._groups is not None:
             if self._groups is not None:
-                yield self._groups.on_events(self._position, int(solved.events.times[-1]))
+                times = solved.events.times
+                yield self._groups.on_events(self._position, int(times[-1]), int(np.searchsorted(times, times[-1])))
             self._forget()
 
     def _matches(self, solved: SolvedSlice) -> Iterator[Sequence[Match]]:
@@ -164,6 +167,8 @@ class SequenceStage:
         """The next events, in which no GPM has a solution; none has a time at which the stage is due."""
         self._position += gap.events
         self._evaluator.skip(gap)
+        if self._groups is not None:
+            self._groups.skip(self._position, gap.time)
 
     def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive, in pieces."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -75,6 +75,9 @@ class Identities:
             left = self._pending.pop(key, 0) - 1
             if left > 0:
                 self._pending[key] = left
+        self.forget(block.at)
+        if not self._known.isdisjoint(block.keys):
+            self._let_go(self._known.intersection(block.keys))
         self._known.update(block.keys)
         self._known.discard(NO_KEY)
         self._blocks.append(block)
@@ -100,6 +103,11 @@ class Identities:
                 yield block
             elif block.first <= last:
                 yield Block(block.first, block.at, block.keys[: last + 1 - block.first])
+
+    def _let_go(self, again: Set[bytes]) -> None:
+        """Leave these identities to a newer block: they were forgotten when that was accepted, and nobody wrote it down."""
+        for block in self._blocks:
+            block.keys = [NO_KEY if key in again else key for key in block.keys]
 
     def _drop(self, count: int) -> None:
         oldest = self._blocks[0]

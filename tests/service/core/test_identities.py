@@ -1,4 +1,4 @@
-"""Identities for a snapshot: those of the events up to a position, and not one more."""
+"""Identities: those for a snapshot are of the events up to a position, and one that is read again is known as before."""
 
 from __future__ import annotations
 
@@ -26,3 +26,24 @@ def test_blocks_end_at_the_position(seed: int) -> None:
             for index, key in enumerate(block.keys)
         ]
         assert found == [(number, number) for number in kept if number <= last]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_read_again_from_the_log_is_known_as_it_was_before(seed: int) -> None:
+    """Keys come again when they have been forgotten; a request that was refused has forgotten some, unseen by the log."""
+    draw = random.Random(seed)
+    live, read, now, position = Identities(age_ns=10, events_max=12), Identities(age_ns=10, events_max=12), 100, 0
+    for _ in range(60):
+        now += draw.randrange(-2, 5)
+        live.forget(now)
+        keys = [key for key in {draw.randrange(1, 21).to_bytes(16, "big") for _ in range(4)} if key not in live]
+        if draw.random() < 0.3:
+            continue
+        for each in (live, read):
+            each.settle(Block(position + 1, now, keys))
+        position += len(keys)
+        assert all(key in read for key in keys)
+    now += 1_000
+    for each in (live, read):
+        each.settle(Block(position + 1, now, []))
+        assert not len(each)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyoxigraph as ox
 
 from sparql_gpm.terms import IRI, RDF, XSD, BlankNode, Literal, Term, to_ntriples
 from tests.conformance.times import to_iso
-from tests.inputs.jelly_files import written
+from tests.inputs import jelly_files
 from tests.strategies.stream import EX, GENERATED
 
 TEMPLATE = f"""PREFIX : <{EX}>
@@ -21,6 +22,7 @@ TEMPLATE = f"""PREFIX : <{EX}>
 _NO_NAME = "urn:unnamed"
 """Stands for the graph of an event that has none, where a format asks for a subject of its time."""
 _TIME_TYPE = XSD + "dateTime"
+_ntriples = lru_cache(1_000)(to_ntriples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def nquads(events: Sequence[Event]) -> bytes:
         graph = "" if event.name is None else f" <{event.name}>"
         if event.time is not None:
             lines.append(f"<{event.name or _NO_NAME}> {to_ntriples(GENERATED)} {_stamp(event.time)} .\n")
-        lines += [f"{_joined(triple)}{graph} .\n" for triple in event.triples]
+        lines += [f"{joined(triple)}{graph} .\n" for triple in event.triples]
     return "".join(lines).encode()
 
 
@@ -53,7 +55,7 @@ def trig(events: Sequence[Event]) -> bytes:
     for event in events:
         if event.time is not None:
             blocks.append(f"<{event.name or _NO_NAME}> {to_ntriples(GENERATED)} {_stamp(event.time)} .\n")
-        inside = "".join(f"{_joined(triple)} .\n" for triple in event.triples)
+        inside = "".join(f"{joined(triple)} .\n" for triple in event.triples)
         blocks.append(inside if event.name is None else f"<{event.name}> {{\n{inside}}}\n")
     return "".join(blocks).encode()
 
@@ -70,7 +72,8 @@ def ndjsonld(events: Sequence[Event]) -> bytes:
 
 def jelly(events: Sequence[Event]) -> bytes:
     """Jelly, a frame for each event."""
-    return written([list(ox.parse(nquads([event]), ox.RdfFormat.N_QUADS)) for event in events], "quads", "datasets")
+    quads = [list(ox.parse(nquads([event]), ox.RdfFormat.N_QUADS)) for event in events]
+    return jelly_files.written(quads, "quads", "datasets")
 
 
 def csv(events: Sequence[Event]) -> bytes:
@@ -91,14 +94,24 @@ SINGLE_FORMATS: Mapping[str, Callable[[Sequence[Event]], bytes]] = {"turtle": tr
 """Those of one event without a graph."""
 TABLE_FORMATS: Mapping[str, Callable[[Sequence[Event]], bytes]] = {"csv": csv, "ndjson": ndjson}
 FORMATS = {**RDF_FORMATS, **SINGLE_FORMATS, **TABLE_FORMATS}
+_last: list[tuple[str, Sequence[Event], bytes]] = []
+"""What was written last, if anything: what is under test and its twin get the same body, one after the other."""
+
+
+def written(name: str, events: Sequence[Event]) -> bytes:
+    """The body of these events in the format of a name."""
+    if not _last or _last[0][0] != name or _last[0][1] is not events:
+        _last[:] = [(name, events, FORMATS[name](events))]
+    return _last[0][2]
 
 
 def _stamp(time: int) -> str:
     return to_ntriples(Literal(to_iso(time), _TIME_TYPE))
 
 
-def _joined(triple: tuple[Term, Term, Term]) -> str:
-    return " ".join(map(to_ntriples, triple))
+def joined(triple: tuple[Term, Term, Term]) -> str:
+    """Its terms in N-Triples."""
+    return " ".join(map(_ntriples, triple))
 
 
 def _document(event: Event) -> dict[str, object]:

@@ -56,7 +56,7 @@ class Hour:
 class Drawing(ABC):
     """Draws steps, each when those before have been taken; `now` is the time of the simulation then.
 
-    follows     how often each kind has been followed by each other, here and in other histories
+    follows     how often each kind has been followed by each other
     queries     by name
     cursors     by stream, the time of its last event
     first       the number of the next event

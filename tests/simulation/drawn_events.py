@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
-from tests.simulation.bodies import Event
+from tests.simulation.bodies import Event, joined
 from tests.strategies.sequence import SeededDice
 from tests.strategies.stream import EX, SECOND, drawn_graph
 
@@ -20,7 +20,7 @@ def drawn_events(dice: SeededDice, number: int, begin: int, first: int, single: 
     events, time = [], begin
     for each in range(first, first + number):
         time += int(dice.weighted([("1", 8), ("0", 3), ("2", 1), ("4", 1)])) * SECOND
-        triples = tuple(sorted(drawn_graph(dice, each), key=repr))
+        triples = tuple(sorted(drawn_graph(dice, each), key=joined))
         events.append(Event(time, None if single else f"urn:e{each}", triples))
     return events
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from sparql_gpm.times import format_time
 from spaseq.engine.live import Engine
 from spaseq.engine.registration import OnMatch, Registration
 from spaseq.lang.parse import parse
-from tests.simulation.bodies import FORMATS, Event
-from tests.simulation.once import once
+from tests.simulation.bodies import Event, written
+from tests.simulation.once import TEXTS_MAX
 
-_parsed = once(parse)
+_parsed = lru_cache(TEXTS_MAX)(parse)
 
 
 @dataclass(slots=True)
@@ -110,7 +111,7 @@ class PushBatch:
 
     def ask(self, live: Live) -> None:
         """See `Request`."""
-        live.engine.push_batch(self.stream, FORMATS[self.format](self.events), self.format)
+        live.engine.push_batch(self.stream, written(self.format, self.events), self.format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,10 @@ class Follows:
         if before is not None:
             self.counts[before, kind] += 1
 
+    def add(self, other: Follows) -> None:
+        """What else was followed by what."""
+        self.counts += other.counts
+
     @property
     def missing(self) -> list[tuple[str, str]]:
         """What was never followed by what."""

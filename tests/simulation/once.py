@@ -1,7 +1,7 @@
 """Work that what is under test and its twin both do with the same text: it is done once, as it gives the same again.
 
-Bodies are read once, texts of queries are parsed and planned once, also where a restart would do it again. What depends
-on what came before, which is what a history is about, is left to each of the two.
+Bodies are written and read once, texts of queries are parsed and planned once, also where a restart or another history
+would do it again. What depends on what came before, which is what a history is about, is left to each of the two.
 """
 
 from __future__ import annotations
@@ -9,38 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
-from typing import ParamSpec, TypeVar
 from unittest.mock import patch
 
 from spaseq.engine import arguments, setup
+from spaseq.lang import parse as language
 from spaseq.service.core import kernels, meanings
 from spaseq.service.core.bodies import Body, BodyReading, read_body
 
 TEXTS_MAX = 1_000
 BODIES_MAX = 8
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @contextmanager
 def work_done_once() -> Iterator[None]:
     """A time in which the same work is done once."""
     with ExitStack() as changed:
-        for module, name in (
-            (meanings, "check"),
-            (meanings, "build"),
-            (arguments, "build"),
-            (setup, "optimise"),
-            (setup, "compile_program"),
-        ):
-            changed.enter_context(patch.object(module, name, once(getattr(module, name))))
+        for module, name, once in _ONCE:
+            changed.enter_context(patch.object(module, name, once))
         changed.enter_context(patch.object(kernels, "read_body", _bodies_once()))
         yield
 
 
-def once(function: Callable[P, T]) -> Callable[P, T]:
-    """A function of values that remembers what it gave."""
-    return lru_cache(TEXTS_MAX)(function)  # type: ignore[return-value]
+_ONCE = [
+    (module, name, lru_cache(TEXTS_MAX)(getattr(module, name)))
+    for module, name in (
+        (language, "check"),
+        (meanings, "build"),
+        (arguments, "build"),
+        (setup, "optimise"),
+        (setup, "compile_program"),
+    )
+]
+"""Functions of values, and the same that remember what they gave."""
+_ONCE.append((meanings, "check", _ONCE[0][-1]))
 
 
 def _bodies_once() -> Callable[..., Body]:

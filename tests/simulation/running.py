@@ -27,7 +27,7 @@ HISTORY_HOURS = 2
 """Hours after which another history begins: `since=window` of a window of events reads all of its log again."""
 TEXTS = {"plain": 12, "knowing": 2, "producer": 4}
 """The texts of a history, of each kind."""
-HISTORIES_ALIKE = 10
+HISTORIES_ALIKE = 25
 """Histories with the same texts."""
 
 
@@ -94,7 +94,7 @@ def simulate(subject: Subject, seed: int, hours: int, first: int = 0) -> tuple[R
 def _history(subject: Subject, seed: int, number: int, hours: int, ran: Ran) -> Failure | None:
     """A history of so many hours; adds what has happened."""
     random = Random(f"{subject.name} {seed} {number}")
-    drawing = subject.drawing(random, _texts(f"{seed} {number // HISTORIES_ALIKE}"), ran.follows)
+    drawing = subject.drawing(random, _texts(f"{seed} {number // HISTORIES_ALIKE}"), Follows(subject.kinds))
     steps: list[Any] = []
     with work_done_once(), subject.trial() as trial:
         try:
@@ -113,6 +113,7 @@ def _history(subject: Subject, seed: int, number: int, hours: int, ran: Ran) -> 
             return Failure(subject, seed, number, steps, different)
         finally:
             ran.counts += trial.counts
+            ran.follows.add(drawing.follows)
     return None
 
 

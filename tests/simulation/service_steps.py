@@ -13,7 +13,7 @@ from sparql_gpm.times import format_time
 from spaseq.service.core.service import Service
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, Since
-from tests.simulation.bodies import FORMATS, Event
+from tests.simulation.bodies import Event, written
 from tests.strategies.knowledge import DB
 
 KNOWLEDGE = "kb"
@@ -135,8 +135,7 @@ class Push:
 
     def ask(self, service: Service, folder: Path) -> object:
         """See `Request`."""
-        body = FORMATS[self.format](self.events)
-        return service.accept(self.stream, body, self.format, self.key, self.identifier)
+        return service.accept(self.stream, written(self.format, self.events), self.format, self.key, self.identifier)
 
 
 @dataclass(frozen=True, slots=True)

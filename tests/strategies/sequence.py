@@ -65,6 +65,16 @@ class SeededDice(Dice):
         """See `Dice`."""
         return self.random.randint(low, high)
 
+    def weighted(self, options: Sequence[tuple[str, int]]) -> str:
+        """See `Dice`."""
+        *before, last = options
+        left = self.random.randrange(sum(weight for _, weight in options))
+        for option, weight in before:
+            left -= weight
+            if left < 0:
+                return option
+        return last[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Use:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
+from spaseq.service.core.meanings import streams_read
 from spaseq.service.core.records import Accepted, Advanced
 
 Batches = Callable[[Accepted], EventBatch]
@@ -77,6 +80,21 @@ class Running:
             self.waiting[self] = None
 
 
+class Expected(msgspec.Struct, array_like=True):
+    """A query that runs nowhere until a group that is behind has reached the record of its text.
+
+    reads   the streams of its first text there
+    makes   the streams that its texts make
+    last    the number of the last record with a text
+    rows    the number of its newest row
+    """
+
+    reads: set[str]
+    makes: set[str]
+    last: int
+    rows: int
+
+
 @dataclass(slots=True, eq=False)
 class Group:
     """Queries in one network; they have read all records up to `number`.
@@ -84,6 +102,7 @@ class Group:
     members     by name
     watermarks  of the streams, by IRI, as far as the group has read
     pausing     the names of its queries that are paused; while there are some, it waits
+    expected    the queries that are made, by name, where it reaches the records of their texts
     waiting     its queries that have found rows which are not stored yet
     failing     queries have failed, which is not stored yet
     checked     the number up to which it is known which queries had failed before a restart
@@ -96,6 +115,7 @@ class Group:
     members: dict[str, Running] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
     pausing: set[str] = field(default_factory=set)
+    expected: dict[str, Expected] = field(default_factory=dict)
     waiting: dict[Running, None] = field(default_factory=dict)
     failing: bool = False
     checked: int = -1
@@ -132,6 +152,31 @@ class Group:
             found, running.found = running.found, []
             yield running, found
 
+    @property
+    def made(self) -> set[str]:
+        """The streams that its queries make, and those that are expected."""
+        found = {each.meaning.register for each in self.members.values() if not each.shadow}.union(
+            *(each.makes for each in self.expected.values())
+        )
+        return {iri for iri in found if iri is not None}
+
+    def has(self, name: str) -> bool:
+        """True if a query runs here, or is expected."""
+        known = self.members.get(name)
+        return name in self.expected or (known is not None and not known.shadow)
+
+    def expect(self, meaning: TemporalQuery, number: int, rows: int) -> None:
+        """Make or replace a query when the record with this number is reached."""
+        expected = self.expected.setdefault(meaning.name, Expected(set(streams_read(meaning)), set(), number, rows))
+        expected.last = number
+        if meaning.register is not None:
+            expected.makes.add(meaning.register)
+
+    def take_expected(self, other: Group) -> None:
+        """Expect in this one what reads its streams, directly or not, and was expected in another."""
+        while more := [name for name, each in other.expected.items() if each.reads & self.made]:
+            self.expected |= {name: other.expected.pop(name) for name in more}
+
     def downstream(self, running: Running) -> list[Running]:
         """A query of the group, and those that read its stream, directly or not."""
         found, made = [running], {running.meaning.register} - {None}
@@ -150,6 +195,11 @@ class Group:
             wanted = [each for each in others if each not in found and each not in some]
             found = wanted + found
         return found
+
+    def first_paused(self) -> str:
+        """The name of a paused query that reads no stream of another one, so that none has it for a shadow."""
+        paused = [self.members[name] for name in sorted(self.pausing)]
+        return next(each.name for each in paused if not any(other in paused for other in self.upstream([each])))
 
     @property
     def only_shadows(self) -> bool:

@@ -105,7 +105,7 @@ class Identities:
                 yield Block(block.first, block.at, block.keys[: last + 1 - block.first])
 
     def _let_go(self, again: Set[bytes]) -> None:
-        """Leave these identities to a newer block: they were forgotten when that was accepted, and nobody wrote it down."""
+        """Leave these identities to a newer block: they had been forgotten when that was accepted."""
         for block in self._blocks:
             block.keys = [NO_KEY if key in again else key for key in block.keys]
 

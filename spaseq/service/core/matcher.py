@@ -19,7 +19,7 @@ from typing import TypeVar
 from spaseq.service.core.groups import Group
 from spaseq.service.core.history import Marks
 from spaseq.service.core.queries import Queries
-from spaseq.service.core.records import Accepted, Advanced, Deleted, Record, decoded
+from spaseq.service.core.records import Accepted, Advanced, Deleted, QueryPut, Record, decoded
 from spaseq.service.core.state import State
 from spaseq.service.core.storing import Storing
 from spaseq.service.errors import Refused
@@ -217,7 +217,9 @@ class Matcher:
                 self._storing.store(group, [])
 
     def _before(self, record: Record) -> None:
-        """Store what is found, and forget a query before it is deleted."""
+        """Store what is found before a query is replaced or deleted, and forget one before it is deleted."""
+        if isinstance(record, QueryPut):
+            self._storing.store(self.queries.main, [])
         if isinstance(record, Deleted) and record.kind == "query" and record.name in self.state.queries:
             for group in self.queries.groups:
                 self._storing.store(group, [])
@@ -246,6 +248,7 @@ class Matcher:
                 continue
             self.queries.read(group, part)
             part = []
+            self._storing.store(group, [])
             self.queries.change_aside(group, number, record, self.state)
         self.queries.read(group, part)
         group.number = last

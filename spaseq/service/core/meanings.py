@@ -64,7 +64,7 @@ def with_producers(made: Mapping[str, TemporalQuery], wanted: TemporalQuery) -> 
         meaning = waiting.pop()
         found.pop(meaning.name, None)  # it stands before all that read it
         found[meaning.name] = meaning
-        waiting += [made[iri] for iri in _read(meaning) if iri in made]
+        waiting += [made[iri] for iri in streams_read(meaning) if iri in made]
     return list(found.values())[::-1]
 
 
@@ -82,14 +82,15 @@ def problems_of(
     meaning = build(query)
     streams = {each.settings.iri for each in state.streams.values()} | set(made)
     bases = {each.settings.iri for each in state.knowledge.values()}
-    for iri in (iri for iri in _read(meaning) if iri not in streams):
+    for iri in (iri for iri in streams_read(meaning) if iri not in streams):
         problems.append(_unknown(UNKNOWN_STREAM, f"nobody declared the stream <{iri}>", text, iri))
     for iri in (iri for iri in meaning.knowledge if iri not in bases):
         problems.append(_unknown(UNKNOWN_KNOWLEDGE, f"there is no knowledge base <{iri}>", text, iri))
     return (None if any(each.severity == "error" for each in problems) else meaning), problems
 
 
-def _read(meaning: TemporalQuery) -> tuple[str, ...]:
+def streams_read(meaning: TemporalQuery) -> tuple[str, ...]:
+    """The IRIs of the streams that a query reads."""
     return tuple(iri for _, iri in meaning.streams)
 
 

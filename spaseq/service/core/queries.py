@@ -20,12 +20,12 @@ from spaseq.service.core.admission import SOURCE
 from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
-from spaseq.service.core.meanings import meaning_of, uses_knowledge
+from spaseq.service.core.meanings import meaning_of, streams_read, uses_knowledge
 from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
 from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
 from spaseq.service.core.sizes import Sizes
-from spaseq.service.core.state import DeclaredKnowledge, State
+from spaseq.service.core.state import DeclaredKnowledge, DeclaredQuery, State
 
 ASLEEP_S_MIN, ASLEEP_S_MAX = 0.5, 30.0
 """Seconds after which an endpoint that was away is asked again, twice as many each time."""
@@ -174,16 +174,14 @@ class Queries:
         """Carry out a change of what is declared, for the main group; `state` has it already."""
         self.main.number = number
         match record:
-            case QueryPut(name, _, _, since) if since != "kept" and not self._waits(record):
-                self._put(self.main, record, number, state.queries[name].number)
-            case Paused(name) if self.running(name) is None:
-                pass  # it waits for a producer that is behind, and is made paused or not
-            case Paused(name, _, True):
-                self._pause(name)
+            case QueryPut(_, _, _, since) if since != "kept":
+                self._place(self.main, record, number, state)
+            case Paused(name, _, True) if name in self.main.members:
+                self._pause(self.main, name)
             case Paused(name, _, False):
                 self._resume(name)
             case Deleted("query", name):
-                self._remove(name)
+                self._delete(name)
             case KnowledgePut(name):
                 self.operators.supply(state.knowledge[name], number)
                 self._use(self.main, state.knowledge[name].settings.iri)
@@ -195,12 +193,13 @@ class Queries:
         """Carry out a change that a group which catches up has reached; `state` is that of the main group."""
         group.number = number
         match record:
-            case QueryPut(name, _, _, since) if since != "kept" and name in state.queries:
-                known, made = group.members.get(name), state.queries[name].number
-                if number > known.put if known is not None else made <= number and self._follows(group, record):
-                    self._put(group, record, number, made)
-                    if known is None and state.queries[name].paused:
-                        self._pause(name)
+            case QueryPut(_, _, _, since) if since != "kept":
+                self._place(group, record, number, state)
+            case Paused(name, _, True) if name in group.members and name in state.queries:
+                if state.queries[name].paused_by == number:  # otherwise it was resumed since
+                    self._pause(group, name)
+            case Deleted("query", name) if name in group.members:
+                group.network.remove(group.members.pop(name).reader, keep_readers=True)
             case KnowledgePut(_, _, settings):
                 self._use(group, settings.iri)
                 self._close_replaced()
@@ -217,12 +216,42 @@ class Queries:
             self.aside.remove(group)
             self._close_replaced()
 
-    def _put(self, group: Group, record: QueryPut, number: int, made: int) -> None:
-        """Make or replace a query in a group."""
+    def _place(self, group: Group, record: QueryPut, number: int, state: State) -> None:
+        """Make or replace a query in a group, or leave that to one which is behind: there it runs, or reads from it."""
+        name, known, expected = record.name, group.members.get(record.name), group.expected.get(record.name)
+        if group is not self.main and (expected is None if known is None else known.put >= number):
+            return
+        meaning, rows = meaning_of(name, record.settings.text), 0 if expected is None else expected.rows
+        if known is not None:
+            rows = known.rows
+        behind = None if known is not None and known.shadow else self._behind(group, meaning, number)
+        if behind is not None and (known is None or len(group.downstream(known)) == 1):
+            behind.expect(meaning, number, rows)
+            if known is not None:
+                self._drop(group, known)
+        else:
+            self._put(group, record, number, state.queries.get(name), rows)
+        if expected is not None and expected.last <= number:
+            del group.expected[name]
+
+    def _behind(self, group: Group, meaning: TemporalQuery, number: int) -> Group | None:
+        """Another group, which has not reached a record, where its query runs or whose streams that reads."""
+        read = set(streams_read(meaning))
+        for each in self.aside:
+            runs_there = group is self.main and each.has(meaning.name)
+            if each is not group and each.number < number and (runs_there or read & each.made):
+                return each
+        return None
+
+    def _put(self, group: Group, record: QueryPut, number: int, declared: DeclaredQuery | None, rows: int) -> None:
+        """Make or replace a query in a group; one that was deleted since is a shadow."""
         known = group.members.get(record.name)
         text, max_runs = record.settings.text, record.settings.max_runs
         meaning = meaning_of(record.name, text)
-        rows, shadow = (0, False) if known is None else (known.rows, known.shadow)
+        if declared is not None and declared.number > number:
+            declared = None  # it is another one of this name
+        made = 0 if declared is None else declared.number
+        shadow = declared is None if known is None else known.shadow
         running = Running(record.name, made, number, meaning, text, max_runs, rows, shadow=shadow)
         if known is not None:
             running.found = known.found
@@ -231,6 +260,10 @@ class Queries:
             self._rebuild(group, running)
         else:
             self.operators.add(group, running)
+        if (
+            known is None and declared is not None and declared.paused and not declared.paused_by
+        ):  # as release 0.1.0 has it
+            self._pause(group, record.name)
 
     def rebuild(self, group: Group, running: Running) -> None:
         """Let a query of a group go on from a state that comes from the log."""
@@ -250,57 +283,42 @@ class Queries:
         for each in again.members.values():
             again.network.remove(each.reader, keep_readers=True)
 
-    def _waits(self, record: QueryPut) -> bool:
-        """True if a change concerns a query of a group that is behind: it is carried out when that has reached it.
-
-        A group that has but a shadow of the query replaces that then, and the query itself is replaced now.
-        """
-        return any(
-            (known is not None and not known.shadow) or self._follows(group, record)
-            for group in self.aside
-            for known in (group.members.get(record.name),)
-        )
-
-    def _follows(self, group: Group, record: QueryPut) -> bool:
-        """True if a query that runs nowhere reads a stream which a query of the group makes."""
-        if self.running(record.name) is not None:
-            return False
-        read = {iri for _, iri in meaning_of(record.name, record.settings.text).streams}
-        return any(each.meaning.register in read for each in group.members.values() if not each.shadow)
-
-    def _pause(self, name: str) -> None:
-        """Put a query aside, with those that read its stream."""
-        group = self._group_of(name)
-        if not group.pausing:
-            group = self._apart(group, name)
-        group.pausing.add(name)
+    def _pause(self, group: Group, name: str) -> None:
+        """Put a query of a group aside, with those that read its stream."""
+        self._apart(group, name).pausing.add(name)
 
     def _apart(self, group: Group, name: str) -> Group:
-        """A group of its own with a query of another and those that read its stream."""
+        """A group of its own with a query of another and those that read its stream, or will."""
         other = apart(self.operators, group, group.downstream(group.members[name]))
+        other.take_expected(group)
         self.aside.append(other)
         return other
 
     def _resume(self, name: str) -> None:
         """Let a query catch up; those beside it that are paused themselves stay so, with their readers."""
-        group = self._group_of(name)
-        group.pausing.discard(name)
-        while group.pausing:
-            paused = next(iter(group.pausing))
-            other = self._apart(group, paused)
-            other.pausing = group.pausing & other.members.keys()
-            group.pausing -= other.pausing
+        for group in [each for each in self.aside if name in each.pausing]:
+            group.pausing.discard(name)
+            while group.pausing:  # as release 0.1.0 has it
+                other = self._apart(group, group.first_paused())
+                other.pausing = {each for each in group.pausing if each in other.members}
+                group.pausing -= other.pausing
 
-    def _remove(self, name: str) -> None:
-        running = self.running(name)
-        if running is None:
-            return
-        group = self._group_of(name)
+    def _delete(self, name: str) -> None:
+        """Remove a query; a group that is behind may need its stream until it reaches the record of that."""
+        if name in self.main.members:
+            self._drop(self.main, self.main.members[name])
+        for group in list(self.aside):
+            group.pausing.discard(name)
+            if name in group.members:
+                group.members[name].shadow = True
+            if name in group.expected:
+                group.expected[name].rows = 0
+            if group.only_shadows and not group.expected:
+                self.aside.remove(group)
+
+    def _drop(self, group: Group, running: Running) -> None:
         group.network.remove(running.reader, keep_readers=True)
-        del group.members[name]
-        group.pausing.discard(name)
-        if group is not self.main and group.only_shadows:
-            self.aside.remove(group)
+        del group.members[running.name]
 
     def _use(self, group: Group, iri: str) -> None:
         """Let the queries of a group that may ask a knowledge base go on with the one that was supplied last."""

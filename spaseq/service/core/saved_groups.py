@@ -10,7 +10,7 @@ from sparql_gpm.dictionary import Dictionary
 from spaseq.runtime.state.released import separated
 from spaseq.runtime.state.saved_states import InputState, QueryState
 from spaseq.runtime.state.snapshot import loads
-from spaseq.service.core.groups import Group, Running, in_words
+from spaseq.service.core.groups import Expected, Group, Running, in_words
 from spaseq.service.core.meanings import meaning_of
 from spaseq.service.core.queries import Queries
 
@@ -43,6 +43,7 @@ class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
     pausing: set[str]
     together: bytes = b""
     inputs: list[InputState] = []
+    expected: dict[str, Expected] = {}
 
     @property
     def state_bytes(self) -> int:
@@ -68,7 +69,7 @@ def restore_groups(
     queries.operators.use_kernels()
     queries.aside = [Group(queries.operators.network(), 0) for _ in saved[1:]]
     for group, each in zip(queries.groups, saved, strict=True):
-        group.number, group.pausing = each.number, set(each.pausing)
+        group.number, group.pausing, group.expected = each.number, set(each.pausing), dict(each.expected)
         inputs, states = _states(each, queries.operators.dictionary)
         for query in each.queries:
             queries.operators.add(group, _running(query))
@@ -100,7 +101,7 @@ def _saved(queries: Queries, group: Group) -> SavedGroup:
         for reader in group.network.readers
         for each in (by_reader[reader],)
     ]
-    return SavedGroup(group.number, members, group.watermarks, group.pausing, b"", inputs)
+    return SavedGroup(group.number, members, group.watermarks, group.pausing, b"", inputs, group.expected)
 
 
 def _fail(group: Group, last_row: Callable[[int, int], int], but: Sequence[Running]) -> None:

@@ -89,12 +89,14 @@ class DeclaredQuery(msgspec.Struct, frozen=True):
 
     number  of the record that made it: rows are numbered anew for another one of the same name
     put     number of the record with its present text
+    paused_by   number of the record that has paused it; 0: none, or one that release 0.1.0 read
     """
 
     settings: QuerySettings
     number: int
     put: int
     paused: bool = False
+    paused_by: int = 0
 
 
 class State(msgspec.Struct):
@@ -130,7 +132,9 @@ class State(msgspec.Struct):
             case Deleted(kind, name):
                 self._delete(kind, name)
             case Paused(name, _, paused):
-                self.queries[name] = replace(self.queries[name], paused=paused)
+                was = self.queries[name]
+                by = 0 if not paused else was.paused_by if was.paused else number
+                self.queries[name] = replace(was, paused=paused, paused_by=by)
 
     def largest(self) -> dict[str, int]:
         """The largest time of each stream, by IRI."""

@@ -1,4 +1,4 @@
-"""Identities: those for a snapshot are of the events up to a position, and one that is read again is known as before."""
+"""Identities: those for a snapshot end at a position, and one that is read again is known as before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_blocks_end_at_the_position(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_read_again_from_the_log_is_known_as_it_was_before(seed: int) -> None:
-    """Keys come again when they have been forgotten; a request that was refused has forgotten some, unseen by the log."""
+    """Keys come again when they were forgotten; a refused request has forgotten some, which the log does not say."""
     draw = random.Random(seed)
     live, read, now, position = Identities(age_ns=10, events_max=12), Identities(age_ns=10, events_max=12), 100, 0
     for _ in range(60):

@@ -1,0 +1,71 @@
+"""Queries that read each other's streams, of which some are paused: each waits, and goes on, with what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from spaseq.service.settings.streams import StreamSettings
+from tests.service.core.test_service import EACH, MADE, READER, Running, event
+
+AGAIN = MADE.replace("FROM STREAM S <urn:s>", "FROM STREAM S <urn:made>").replace(
+    "STREAM <urn:made> AS", "STREAM <urn:again> AS"
+)
+LAST = READER.replace("<urn:made>", "<urn:again>")
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    found = Running(tmp_path)
+    found.service.put_stream("s", StreamSettings("urn:s"))
+    yield found
+    found.service.close()
+
+
+@pytest.mark.parametrize("names", list(permutations(("first", "second", "third"))))
+def test_what_stays_paused_reads_nothing_where_a_reader_of_it_is_resumed(
+    running: Running, names: tuple[str, str, str]
+) -> None:
+    for name, text in zip(names, (MADE, AGAIN, LAST), strict=True):
+        running.put(name, text)
+    for name in names:
+        running.service.pause(name)
+    running.service.resume(names[2])
+    running.push(event("e1", 0), event("e2", 1))
+    running.service.settled()
+    assert [running.service.query(name)["rows"] for name in names] == [0, 0, 0]
+    for name in names[:2]:
+        running.service.resume(name)
+    running.service.settled()
+    assert [running.service.query(name)["rows"] for name in names] == [2, 2, 2]
+
+
+KILLS = range(7)
+
+
+@pytest.mark.parametrize("killed", KILLS)
+def test_the_last_of_a_chain_waits_for_the_first_and_is_replaced_at_its_place(running: Running, killed: int) -> None:
+    """It reads a stream of a query that runs nowhere itself, as that one waits for the first; kills change nothing."""
+    steps = [
+        lambda: running.push(event("e1", 0, value="one")),
+        lambda: running.service.resume("first"),
+        lambda: running.service.pause("first"),
+        lambda: running.push(event("e2", 1, value="two")),
+        lambda: running.put("last", EACH),
+        lambda: running.push(event("e3", 2, value="three")),
+        lambda: running.service.resume("first"),
+    ]
+    assert len(steps) == len(KILLS)
+    running.put("first", MADE)
+    running.service.pause("first")
+    running.put("second", AGAIN)
+    running.put("last", LAST)
+    for number, step in enumerate(steps):
+        step()
+        if number == killed:
+            running.kill()
+            running.open()
+    assert running.values("last", "v") == ["one", "two", "three"]

@@ -172,10 +172,12 @@ class Group:
         if meaning.register is not None:
             expected.makes.add(meaning.register)
 
-    def take_expected(self, other: Group) -> None:
-        """Expect in this one what reads its streams, directly or not, and was expected in another."""
-        while more := [name for name, each in other.expected.items() if each.reads & self.made]:
+    def take_expected(self, other: Group, moved: Sequence[Running]) -> None:
+        """Expect in this one the queries that have moved from another, and what reads their streams, directly or not."""
+        names, made = {each.name for each in moved}, {each.meaning.register for each in moved}
+        while more := [name for name, each in other.expected.items() if name in names or each.reads & made]:
             self.expected |= {name: other.expected.pop(name) for name in more}
+            made = made.union(*(self.expected[name].makes for name in more))
 
     def downstream(self, running: Running) -> list[Running]:
         """A query of the group, and those that read its stream, directly or not."""

@@ -289,8 +289,9 @@ class Queries:
 
     def _apart(self, group: Group, name: str) -> Group:
         """A group of its own with a query of another and those that read its stream, or will."""
-        other = apart(self.operators, group, group.downstream(group.members[name]))
-        other.take_expected(group)
+        moved = group.downstream(group.members[name])
+        other = apart(self.operators, group, moved)
+        other.take_expected(group, moved)
         self.aside.append(other)
         return other
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from os import cpu_count
 
 from tests.simulation.running import simulate
 from tests.simulation.subjects import SUBJECTS
@@ -25,6 +26,7 @@ def main() -> int:
     parser.add_argument("subjects", nargs="*", choices=[[], *SUBJECTS], help="service or engine; else both")
     parser.add_argument("--hours", type=int, help="of each; else 2,000 of a service and 200 of an engine")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=cpu_count(), help="else one for each processor")
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="NUMBER", help="of the first history")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)  # refusals and failing disks are what is simulated
@@ -32,7 +34,8 @@ def main() -> int:
 
 
 def _simulated(name: str, given: argparse.Namespace) -> int:
-    ran, failure = simulate(SUBJECTS[name], given.seed, given.hours or HOURS[name], given.first)
+    hours = given.hours or HOURS[name]
+    ran, failure = simulate(SUBJECTS[name], given.seed, hours, given.first, given.processes)
     print(f"{name}: {ran}", flush=True)
     if failure is not None:
         print(f"\nhistory {failure.number} fails at step {len(failure.steps)}; it is reduced", flush=True)

@@ -19,8 +19,11 @@ class Different(Exception):
     """
 
     def __init__(self, sort: str, shown: str) -> None:
-        super().__init__(f"{sort}: {shown}")
+        super().__init__(sort, shown)
         self.sort = sort
+
+    def __str__(self) -> str:
+        return ": ".join(self.args)
 
 
 class Trial(Protocol[StepOf]):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import count
+from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -28,7 +29,7 @@ HISTORY_HOURS = 2
 TEXTS = {"plain": 12, "knowing": 2, "producer": 4}
 """The texts of a history, of each kind."""
 HISTORIES_ALIKE = 25
-"""Histories with the same texts."""
+"""Histories with the same texts; a process runs so many, one after the other."""
 
 
 @dataclass(slots=True)
@@ -44,6 +45,13 @@ class Ran:
     hours: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     cpu_s: float = 0.0
+
+    def add(self, other: Ran) -> None:
+        """What else has been simulated."""
+        self.follows.add(other.follows)
+        self.hours += other.hours
+        self.counts += other.counts
+        self.cpu_s += other.cpu_s
 
     def __str__(self) -> str:
         counts = ", ".join(f"{number:,} {what}" for what, number in sorted(self.counts.items()))
@@ -79,23 +87,32 @@ class Failure:
         return f"{steps}\n\nafter step {len(self.steps)} there is a difference, found is\n{self.different}\n\n{again}"
 
 
-def simulate(subject: Subject, seed: int, hours: int, first: int = 0) -> tuple[Ran, Failure | None]:
+def simulate(subject: Subject, seed: int, hours: int, first: int = 0, processes: int = 1) -> tuple[Ran, Failure | None]:
     """Histories from the one with a number on, until so many hours have passed, or the first that fails."""
-    ran = Ran(Follows(subject.kinds))
-    for number in count(first):
-        begin = process_time()
-        failure = _history(subject, seed, number, min(HISTORY_HOURS, hours - ran.hours), ran)
-        ran.cpu_s += process_time() - begin
-        if failure is not None or ran.hours >= hours:
-            return ran, failure
-    raise AssertionError
+    ran, failure = Ran(Follows(subject.kinds)), None
+    numbers = range(first, first - (-hours // HISTORY_HOURS))
+    lengths = [min(HISTORY_HOURS, hours - done) for done in range(0, hours, HISTORY_HOURS)]
+    run = partial(_history, subject, seed)
+    with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
+        ended = (
+            map(run, numbers, lengths) if pool is None else pool.map(run, numbers, lengths, chunksize=HISTORIES_ALIKE)
+        )
+        for each, failure in ended:
+            ran.add(each)
+            if failure is not None:
+                break
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+    return ran, failure
 
 
-def _history(subject: Subject, seed: int, number: int, hours: int, ran: Ran) -> Failure | None:
-    """A history of so many hours; adds what has happened."""
+def _history(subject: Subject, seed: int, number: int, hours: int) -> tuple[Ran, Failure | None]:
+    """A history of so many hours."""
+    ran, begin_s = Ran(Follows(subject.kinds)), process_time()
     random = Random(f"{subject.name} {seed} {number}")
-    drawing = subject.drawing(random, _texts(f"{seed} {number // HISTORIES_ALIKE}"), Follows(subject.kinds))
+    drawing = subject.drawing(random, _texts(f"{seed} {number // HISTORIES_ALIKE}"), ran.follows)
     steps: list[Any] = []
+    failure = None
     with work_done_once(), subject.trial() as trial:
         try:
             for _ in range(hours):
@@ -110,11 +127,10 @@ def _history(subject: Subject, seed: int, number: int, hours: int, ran: Ran) -> 
                 drawing.next_hour()
             trial.check_batch()
         except Different as different:
-            return Failure(subject, seed, number, steps, different)
-        finally:
-            ran.counts += trial.counts
-            ran.follows.add(drawing.follows)
-    return None
+            failure = Failure(subject, seed, number, steps, different)
+        ran.counts += trial.counts
+    ran.cpu_s = process_time() - begin_s
+    return ran, failure
 
 
 @lru_cache(1)

@@ -173,7 +173,7 @@ class Group:
             expected.makes.add(meaning.register)
 
     def take_expected(self, other: Group, moved: Sequence[Running]) -> None:
-        """Expect in this one the queries that have moved from another, and what reads their streams, directly or not."""
+        """Expect in this one what has moved here from another, and what reads the streams of that, directly or not."""
         names, made = {each.name for each in moved}, {each.meaning.register for each in moved}
         while more := [name for name, each in other.expected.items() if name in names or each.reads & made]:
             self.expected |= {name: other.expected.pop(name) for name in more}
@@ -204,9 +204,9 @@ class Group:
         return next(each.name for each in paused if not any(other in paused for other in self.upstream([each])))
 
     @property
-    def only_shadows(self) -> bool:
-        """True if no query of it reports rows."""
-        return all(each.shadow for each in self.members.values())
+    def is_idle(self) -> bool:
+        """True if no query of it reports rows, or is expected to."""
+        return not self.expected and all(each.shadow for each in self.members.values())
 
 
 def reads(running: Running, made: set[str | None]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,8 @@ class Queries:
                 self._resume(name)
             case Deleted("query", name):
                 self._delete(name)
+                for group in [each for each in self.aside if each.is_idle]:
+                    self.join(group)
             case KnowledgePut(name):
                 self.operators.supply(state.knowledge[name], number)
                 self._use(self.main, state.knowledge[name].settings.iri)
@@ -211,7 +214,7 @@ class Queries:
 
     def join(self, group: Group) -> None:
         """Let a group that has caught up go on with the main group, unless a producer of it lags behind."""
-        if caught_up(group, self.main):
+        if group.is_idle or caught_up(group, self.main):
             move_all(self.operators, group, self.main)
             self.aside.remove(group)
             self._close_replaced()
@@ -236,12 +239,10 @@ class Queries:
 
     def _behind(self, group: Group, meaning: TemporalQuery, number: int) -> Group | None:
         """Another group, which has not reached a record, where its query runs or whose streams that reads."""
+        behind = [each for each in self.aside if each is not group and each.number < number]
+        runs = [each for each in behind if group is self.main and each.has(meaning.name)]
         read = set(streams_read(meaning))
-        for each in self.aside:
-            runs_there = group is self.main and each.has(meaning.name)
-            if each is not group and each.number < number and (runs_there or read & each.made):
-                return each
-        return None
+        return next(chain(runs, (each for each in behind if read & each.made)), None)
 
     def _put(self, group: Group, record: QueryPut, number: int, declared: DeclaredQuery | None, rows: int) -> None:
         """Make or replace a query in a group; one that was deleted since is a shadow."""
@@ -314,8 +315,6 @@ class Queries:
                 group.members[name].shadow = True
             if name in group.expected:
                 group.expected[name].rows = 0
-            if group.only_shadows and not group.expected:
-                self.aside.remove(group)
 
     def _drop(self, group: Group, running: Running) -> None:
         group.network.remove(running.reader, keep_readers=True)

@@ -12,6 +12,7 @@ from spaseq.lang.parse import parse
 from tests.driving import Comparable, comparable
 from tests.reference.api import Arrivals, evaluate_all
 from tests.strategies.combined import CombinedText, RegisteredText
+from tests.strategies.iterated import IteratedText
 from tests.strategies.keyed import KeyedText
 from tests.strategies.late import LateText
 from tests.strategies.limited import LimitedLateText, LimitedText
@@ -119,7 +120,7 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: PropagatedText(dice).keyed(),
     combined,
     any_combined,
-    combined,
+    lambda dice: IteratedText(dice).whole(),
     any_combined,
     lambda dice: RegisteredText(dice).whole(),
 )

@@ -18,6 +18,7 @@ from automata.chains.decided import DecidedConditions
 from automata.chains.deferred import crossed
 from automata.chains.iteration import Iterations, IterationView
 from automata.chains.lookback import Lookback
+from automata.chains.series import Asker
 from automata.chains.table import Runs
 from automata.plan.plan import Plan
 from automata.plan.program import EVENT, Condition, ConditionEvaluator
@@ -94,7 +95,7 @@ class RunConditions:
         told        see `bindings.told`
         """
         edge = self._plan.edges[number]
-        view = self._iterations.arriving(rows, edge, registers)
+        view = self._iterations.arriving(rows, edge, registers, told)
         return self._passed(
             _Candidates(rows, view, number, events, told, True), self._plan.positions[edge.target].arriving
         )
@@ -155,7 +156,8 @@ class RunConditions:
         for run in np.flatnonzero(~passed).tolist():
             chain = self._lookback.chain(int(runs.rows[run]))
             at = next(at for at, row in enumerate(chain) if self._runs.table[row, col.STATE] == point.owner)
-            passed[run] = self._decided.before(point, chain, at, runs.edge, runs.view.registers[run])
+            told = frozenset(variable for variable, binds in runs.told.items() if binds[run])
+            passed[run] = self._decided.before(point, chain, at, runs.edge, runs.view.registers[run], told)
 
     # --- one run at a time ------------------------------------------------------------------------
 
@@ -181,15 +183,16 @@ class RunConditions:
         condition, registers = self._condition(point), run.view.registers[0]
         around = self._plan.positions[point.owner].repetitions
         told = frozenset(variable for variable, binds in run.told.items() if binds[0])
-        seen, ends = self._lookback.seen(chain, at, around, registers, run.edge, told)
+        seen, _ = self._lookback.seen(chain, at, around, registers, run.edge, told)
         if run.patient and any(seen[variable] == UNBOUND for variable in point.waiting - spent):
             return True
-        view = self._iterations.seen_from(around, ends, replace(run.view, registers=seen[np.newaxis, :]))
+        asker = Asker(chain[at], len(around)) if around else None
+        view = replace(run.view, registers=seen[np.newaxis, :], asker=asker)
         columns = self._iterations.columns(condition.references, view)
         if condition.needs_event:
             columns[EVENT] = np.array([self._event(chain[at], condition.symbol)])
         held = bool(self._condition_evaluator.holds(point.condition, columns, 1)[0])
-        return held or (point.lossy and self._decided.before(point, chain, at, run.edge, registers))
+        return held or (point.lossy and self._decided.before(point, chain, at, run.edge, registers, told))
 
     def _spent(self, point: EvaluationPoint, runs: _Candidates) -> dict[int, Mask]:
         """Variable → runs in which nothing can bind it any more: a repetition has had as many iterations as it may."""

@@ -2,7 +2,8 @@
 
 The repetitions that one variable's iterations come from are an *iteration domain*. Every row knows the last row inside
 the domain so far, and every row inside knows the last row of the iteration before: following those pointers gives one
-row per iteration, newest first.
+row per iteration, newest first. The register of that row is the iteration's value, but for the variables of
+`Plan.walked`: `automata.chains.series` reads those.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.chains.lookback import Lookback
+from automata.chains.series import Asker, Series, SeriesReader, Taking
 from automata.chains.table import Runs
 from automata.plan.plan import Plan, PlannedEdge
 from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Reference
@@ -27,11 +30,17 @@ class IterationView:
     current     domain → bool[n]: the last step is inside the domain, its values are in `registers`
     older       domain → int64[n]: the newest row of the domain that is not the last step itself
                 (where `current`: of the iteration before; else: the last row inside)
+    rows        their last rows that are written
+    taking      the step that they are taking from these
+    asker       of one run: they are seen from inside repetitions
     """
 
     registers: NDArray[np.int64]
     current: Mapping[int, Mask]
     older: Mapping[int, Ids]
+    rows: Ids
+    taking: Taking | None = None
+    asker: Asker | None = None
 
     def take(self, rows: Ids | Mask) -> IterationView:
         """These runs."""
@@ -39,6 +48,9 @@ class IterationView:
             self.registers[rows],
             {domain: mask[rows] for domain, mask in self.current.items()},
             {domain: older[rows] for domain, older in self.older.items()},
+            self.rows[rows],
+            None if self.taking is None else self.taking.take(rows),
+            self.asker,
         )
 
 
@@ -46,16 +58,12 @@ class IterationView:
 class OuterIterations:
     """The iterations of one variable that a whole match brings to a negated group looked for in it.
 
-    values      the bound ones, oldest first
-    previous    what PREV is as long as the group itself adds no iteration; UNBOUND where there is none
-    latest      the value of the last iteration
-    open        that iteration is still without a value, and the group stands in it: what the group binds is its value
+    values      one an iteration, oldest first; UNBOUND where it binds none
+    open        the place of the one that the group stands in: what the group binds is its value; NONE: there is none
     """
 
     values: tuple[int, ...]
-    previous: int
-    latest: int
-    open: bool
+    open: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +72,14 @@ class Iterations:
 
     plan: Plan
     runs: Runs
+    lookback: Lookback
     condition_evaluator: ConditionEvaluator
     outer: Mapping[int, OuterIterations]
 
-    def arriving(self, sources: Ids, edge: PlannedEdge, registers: NDArray[np.int64]) -> IterationView:
-        """The runs that take `edge` from the rows `sources`, with these registers."""
+    def arriving(
+        self, sources: Ids, edge: PlannedEdge, registers: NDArray[np.int64], told: Mapping[int, Mask]
+    ) -> IterationView:
+        """The runs that take `edge` from the rows `sources`, with these registers; `told` as in `bindings.told`."""
         layout, current, older = self.runs.layout, {}, {}
         for domain in range(len(self.plan.domains)):
             inside = domain in self.plan.positions[edge.target].inside
@@ -76,48 +87,22 @@ class Iterations:
             column = layout.previous(domain) if goes_on else layout.inside(domain)
             current[domain] = np.full(len(sources), inside)
             older[domain] = self.runs.column(sources, column)
-        return IterationView(registers, current, older)
+        return IterationView(registers, current, older, sources, Taking(edge, registers, told))
 
     def arrived(self, rows: Ids) -> IterationView:
         """The runs whose last rows these are."""
         outside, domains = np.zeros(len(rows), dtype=np.bool_), range(len(self.plan.domains))
         older = {domain: self.runs.column(rows, self.runs.layout.inside(domain)) for domain in domains}
-        return IterationView(self.runs.registers(rows), dict.fromkeys(domains, outside), older)
+        return IterationView(self.runs.registers(rows), dict.fromkeys(domains, outside), older, rows)
 
-    def seen_from(self, around: Sequence[int], ends: Mapping[int, int], now: IterationView) -> IterationView:
-        """Iterations as something inside repetitions counts them: up to its own in those, up to now elsewhere.
-
-        around      the repetitions around it, outermost first
-        ends        the last row of its iteration of each; NONE where that goes on to the end
-        now         one run at its end
-        """
-        current, older = dict(now.current), dict(now.older)
-        for domain in range(len(self.plan.domains)):
-            shared = [repetition for repetition in around if self._encloses(repetition, domain)]
-            if shared and ends[shared[-1]] != NONE:
-                end = np.array([ends[shared[-1]]], dtype=np.int64)
-                current[domain] = np.zeros(1, dtype=np.bool_)
-                older[domain] = self.runs.column(end, self.runs.layout.inside(domain))
-        return IterationView(now.registers, current, older)
-
-    def as_outer(self, variable: int, view: IterationView, around: Sequence[int]) -> OuterIterations:
-        """The iteration values of a match for a negated group inside the repetitions `around`."""
-        domain = self.plan.domain_of[variable]
-        _, values = self._values(variable, view)
-        previous, newest = self._previous(variable, view), view.older[domain]
-        latest = self.runs.register(newest, variable)[0] if newest[0] != NONE else UNBOUND
-        inside = bool(around) and around[-1] in (self.plan.domains[domain] or around)
-        is_open = inside and view.registers[0, variable] == UNBOUND
-        return OuterIterations(tuple(values.tolist()), int(previous[0]), int(latest), bool(is_open))
+    def as_outer(self, variable: int, view: IterationView) -> OuterIterations:
+        """The iteration values of one match for a negated group."""
+        (series,) = self._series(variable, view)
+        return OuterIterations(tuple(series.values), series.current)
 
     def columns(self, references: Iterable[Reference], view: IterationView) -> dict[Reference, Ids]:
         """One column of ids for each reference."""
         return {reference: self._column(reference, view) for reference in references}
-
-    def _encloses(self, repetition: int, domain: int) -> bool:
-        """True if the repetition is one of the domain's, or is around one of them."""
-        outer, *inner = (self.plan.repetitions[r].positions for r in (repetition, *self.plan.domains[domain]))
-        return any(positions <= outer for positions in inner)
 
     def _column(self, reference: Reference, view: IterationView) -> Ids:
         match reference:
@@ -135,17 +120,21 @@ class Iterations:
                 return self.condition_evaluator.fold(reference, *self._values(variable, view))
 
     def _previous(self, variable: int, view: IterationView) -> Ids:
+        if self._walks(variable, view):
+            found = [series.values[-2:-1] or [UNBOUND] for series in self._series(variable, view)]
+            return np.array(found, dtype=np.int64).reshape(-1)
         domain = self.plan.domain_of[variable]
         older, current = view.older[domain], view.current[domain]
         column = self.runs.layout.previous(domain)
         before = np.where(current | (older == NONE), older, self.runs.column(older, column))
-        first = UNBOUND
-        if (outer := self.outer.get(variable)) is not None:
-            first = outer.latest if self.plan.domains[domain] else outer.previous
-        return np.where(before == NONE, first, self.runs.register(before, variable))
+        return np.where(before == NONE, UNBOUND, self.runs.register(before, variable))
 
     def _values(self, variable: int, view: IterationView) -> tuple[Ids, Ids]:
         """The bound values of all iterations, oldest first, as offsets and ids."""
+        if self._walks(variable, view):
+            bound = [[v for v in series.values if v != UNBOUND] for series in self._series(variable, view)]
+            offsets = np.cumsum([0, *map(len, bound)], dtype=np.int64)
+            return offsets, np.array([value for values in bound for value in values], dtype=np.int64)
         domain, everyone = self.plan.domain_of[variable], np.arange(len(view.registers), dtype=np.int64)
         owners = [np.flatnonzero(view.current[domain])]
         found = [view.registers[owners[0], variable]]
@@ -155,12 +144,27 @@ class Iterations:
             owners.append(which)
             found.append(self.runs.register(rows, variable))
             rows = self.runs.column(rows, self.runs.layout.previous(domain))
-        if (outer := self.outer.get(variable)) is not None:
-            if outer.open and not self.plan.domains[domain]:
-                owners[0], found[0] = everyone, view.registers[:, variable]
-            owners += [everyone] * len(outer.values)
-            found += [np.full(len(everyone), value, dtype=np.int64) for value in reversed(outer.values)]
         return _oldest_first(owners, found, len(everyone))
+
+    def _walks(self, variable: int, view: IterationView) -> bool:
+        """True if the chains of runs have to be read."""
+        return view.asker is not None or variable in self.plan.walked
+
+    def _series(self, variable: int, view: IterationView) -> list[Series]:
+        """The iterations of each run, those of the match around a negated group before its own."""
+        reader, outer = SeriesReader(self.plan, self.runs, self.lookback), self.outer.get(variable)
+        found = [reader.read(variable, row, view.taking, run, view.asker) for run, row in enumerate(view.rows.tolist())]
+        if outer is None:
+            return found
+        return [_joined(outer, series) for series in found]
+
+
+def _joined(outer: OuterIterations, own: Series) -> Series:
+    values = list(outer.values)
+    if outer.open != NONE and own.outside != UNBOUND:
+        values[outer.open] = own.outside
+    current = outer.open if own.current == NONE else len(values) + own.current
+    return Series(values + own.values, current, own.outside)
 
 
 def _oldest_first(owners: Sequence[Ids], found: Sequence[Ids], runs: int) -> tuple[Ids, Ids]:

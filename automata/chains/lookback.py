@@ -56,6 +56,15 @@ class Lookback:
         own = [row for row in chain if row not in others]
         return own, own.index(chain[at])
 
+    def bound_by(self, row: int) -> frozenset[int]:
+        """The variables that a row's own step binds; none on a row that took no event."""
+        state, symbol = self._runs.table[row, [col.STATE, col.SYMBOL]].tolist()
+        if state == NONE or symbol == NONE:
+            return frozenset()
+        layout, values = self._runs.layout, self._runs.table[row]
+        scope = [v for v in self._plan.positions[state].scope if values[col.FIXED + v] != UNBOUND]
+        return frozenset(v for v in scope if v not in layout.told or values[layout.told[v]] == 1)
+
     def seen(
         self,
         chain: Sequence[int],

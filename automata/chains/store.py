@@ -66,7 +66,7 @@ class ChainStore:
         runs = np.zeros(plan.program.variables, dtype=np.int64) if registers is None else registers
         self.runs = Runs(self.layout, runs, plan.program)
         self.lookback = Lookback(plan, self.runs)
-        self.iterations = Iterations(plan, self.runs, condition_evaluator, outer or {})
+        self.iterations = Iterations(plan, self.runs, self.lookback, condition_evaluator, outer or {})
         self.conditions = RunConditions(plan, self.runs, self.iterations, self.lookback, condition_evaluator)
         self.extender = Extender(plan, self.conditions, substream)
         self.growth = Growth(plan, self.runs)

@@ -16,6 +16,7 @@ from arrays.times import AFTER_ALL, BEFORE_ALL, earlier, later
 from automata.chains import bindings
 from automata.chains import columns as col
 from automata.chains.iteration import IterationView, OuterIterations
+from automata.chains.series import Asker
 from automata.chains.store import ChainStore
 from automata.matches.negation_intervals import NegationIntervals
 from automata.plan.plan import Plan
@@ -260,10 +261,7 @@ class NegationIndex:
             return False
         now = self._iterations.arrived(np.array([row], dtype=np.int64))
         view = self._seen(row, int(intervals.seen_from[0]), part.repetitions, now)
-        prior = {
-            variable: self._iterations.as_outer(variable, view, part.repetitions)
-            for variable in self._iterated(frozenset(tables))
-        }
+        prior = {variable: self._iterations.as_outer(variable, view) for variable in self._iterated(frozenset(tables))}
         partition = int(self._runs.table[row, col.PARTITION])
         after = int(intervals.after[0])
         since = self._since if after == NONE else int(self._runs.table[after, col.HIGH_TIME])
@@ -283,11 +281,10 @@ class NegationIndex:
         if not repetitions:
             return now
         chain = self._lookback.chain(row)
-        seen, ends = self._lookback.seen(
+        seen, _ = self._lookback.seen(
             chain, chain.index(seen_from), repetitions, self._runs.table[row, self._runs.layout.registers], NONE
         )
-        view = replace(now, registers=seen[np.newaxis, :])
-        return self._iterations.seen_from(repetitions, ends, view)
+        return replace(now, registers=seen[np.newaxis, :], asker=Asker(seen_from, len(repetitions)))
 
     def _iterated(self, symbols: frozenset[int]) -> set[int]:
         """The variables over whose iterations a condition of these symbols ranges."""

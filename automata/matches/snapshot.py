@@ -71,13 +71,26 @@ def _restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
     table = np.empty((len(registers), layout.width), dtype=np.int64)
     outside = np.ones(layout.width, dtype=np.bool_)
     outside[layout.registers] = False
-    table[:, outside] = rows_of(state["rows"], len(registers))
+    table[:, outside] = _with_told(rows_of(state["rows"], len(registers)), core)
     table[:, layout.registers] = registers
     runs.restore(table, state["made"])
     for active, alive in zip(core.active, state["active"], strict=True):
         active.replace(alive)
     for all_join, finished in zip(core.all_joins, state["finished"], strict=True):
         all_join.finished = list(finished)
+
+
+def _with_told(rows: Ids, core: ChainStore) -> Ids:
+    """The columns of a state but for registers; of one from before variables of `Plan.walked` were told, with theirs.
+
+    There a step that may have bound such a variable is taken to have bound it, as it was then.
+    """
+    layout, walked = core.layout, [variable for variable in core.plan.told if variable in core.plan.walked]
+    missing = layout.width - layout.variables - rows.shape[1]
+    if not 0 < missing <= len(walked):
+        return rows
+    place = rows.shape[1] - (len(layout.closed) - 1)
+    return np.insert(rows, [place] * missing, 1, axis=1)
 
 
 def _table_state(table: StepTable) -> dict[str, Any]:

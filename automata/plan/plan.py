@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -30,7 +30,7 @@ from automata.plan.program import (
     Selector,
     Skip,
 )
-from automata.plan.variables import Variables, bound_variables, iteration_domains
+from automata.plan.variables import Variables, bound_variables, iteration_domains, told_variables, walked_variables
 from automata.plan.waiting import EvaluationPoint, Waiting
 from automata.values import NONE
 
@@ -139,10 +139,12 @@ class Plan:
 
     given           variables that the run at START may have bound
     local, entered  repetition → variables that its iterations may bind afresh; bound in every run that enters it
-    told            variables that a repetition may bind, and a step outside of it may bind or leave unbound
+    told            variables that a repetition may bind, and a step outside of it may bind or leave unbound; then the
+                    others that any step may bind or leave unbound and that are in `walked`
     markers         (condition, position of its step) pairs that have a marker column
     domains         iteration domains: repetitions over whose iterations PREV, FIRST, LAST and aggregates range
     domain_of       variable that is iterated over → its domain
+    walked          those of which iterations are not told by rows and pointers, but by whole chains
     member_keys     ALL → variables that each of its members has bound at its end
     used, negated   symbols that steps take; symbols that negations look for
     conditions      symbol → the numbers of its conditions
@@ -172,6 +174,7 @@ class Plan:
     markers: tuple[tuple[int, int], ...]
     domains: tuple[frozenset[int], ...]
     domain_of: Mapping[int, int]
+    walked: Variables
     member_keys: tuple[tuple[int, ...], ...]
     used: frozenset[int]
     negated: frozenset[int]
@@ -202,14 +205,20 @@ def references_of(program: Program) -> tuple[Reference, ...]:
     return (*program.outputs, *(reference for condition in program.conditions for reference in condition.references))
 
 
+def walks(plan: Plan, references: Sequence[Reference]) -> bool:
+    """True if one of these is told by whole chains."""
+    return any(not isinstance(reference, int) and reference.variable in plan.walked for reference in references)
+
+
 class _Compiler:
     def __init__(self, program: Program, automaton: Automaton, given: Variables) -> None:
         self._program = program
         self._automaton = automaton
         self._given = given
         self._variables = bound_variables(program, automaton, given)
-        self._waiting = Waiting(program, automaton, self._variables)
-        tracked = iteration_domains(references_of(program), automaton, self._variables)
+        tracked = iteration_domains(references_of(program), program, automaton, self._variables)
+        self._walked = walked_variables(tracked, automaton, self._variables, given)
+        self._waiting = Waiting(program, automaton, self._variables, self._walked)
         self._domains = tuple(dict.fromkeys(tracked.values()))
         self._domain_of = {variable: self._domains.index(domain) for variable, domain in tracked.items()}
         self._inside = [
@@ -233,10 +242,11 @@ class _Compiler:
             automaton.clocks,
             variables.local,
             variables.always.entered,
-            self._told(),
+            told_variables(automaton, variables, self._walked),
             self._waiting.markers,
             self._domains,
             self._domain_of,
+            self._walked,
             tuple(map(self._member_key, automaton.unordered)),
             frozenset(symbol for position in automaton.positions for symbol in position.symbols),
             frozenset[int]().union(*(part.symbols for part in negations)),
@@ -350,16 +360,6 @@ class _Compiler:
             for edge in self._automaton.edges:
                 live[edge.source] |= read[edge.target] | live[edge.target]
         return live
-
-    def _told(self) -> tuple[int, ...]:
-        """See `Plan.told`."""
-        found: set[int] = set()
-        for number, position in enumerate(self._automaton.positions):
-            certain = _NOTHING.union(*(self._program.symbols[symbol].certain for symbol in position.symbols))
-            outside = [r for r, loop in enumerate(self._automaton.repetitions) if number not in loop.positions]
-            local = _NOTHING.union(*(self._variables.local[repetition] for repetition in outside))
-            found |= (self._variables.scope[number] - certain) & local
-        return _ascending(frozenset(found))
 
     # --- negations and ALL ------------------------------------------------------------------------
 

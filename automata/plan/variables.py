@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
+from automata.plan import expression as nodes
 from automata.plan.automaton import START, Automaton, Edge
 from automata.plan.expression import Contiguity
 from automata.plan.program import Program, Reference
@@ -33,12 +35,14 @@ class BoundVariables:
     """The variables of one program along its automaton.
 
     scope       position → those that its step may bind
+    certain     position → those that every solution of its step binds
     local       repetition → those that its steps may bind
     always      bound in every run
     ever        bound in some run
     """
 
     scope: tuple[Variables, ...]
+    certain: tuple[Variables, ...]
     local: tuple[Variables, ...]
     always: Flow
     ever: Flow
@@ -53,7 +57,7 @@ def bound_variables(program: Program, automaton: Automaton, given: Variables) ->
     fixed = frozenset(program.partition)
     taken = [[program.symbols[symbol] for symbol in position.symbols] for position in automaton.positions]
     scope = tuple(_NOTHING.union(*(symbol.scope for symbol in step)) for step in taken)
-    certain = [_NOTHING.union(fixed if step else (), *(symbol.certain for symbol in step)) for step in taken]
+    certain = tuple(_NOTHING.union(fixed if step else (), *(symbol.certain for symbol in step)) for step in taken)
     local = tuple(_NOTHING.union(*(scope[p] for p in loop.positions)) - fixed for loop in automaton.repetitions)
     everything, arcs = frozenset(range(program.variables)), _arcs(automaton)
     always = _flow(automaton, arcs, local, certain, everything, _NOTHING, frozenset.intersection)
@@ -64,7 +68,7 @@ def bound_variables(program: Program, automaton: Automaton, given: Variables) ->
         for accept in member.accepts
     ]
     ever = _flow(automaton, arcs, local, scope, _NOTHING, given, frozenset.union)
-    return BoundVariables(scope, local, _with_members(automaton, always), ever)
+    return BoundVariables(scope, certain, local, _with_members(automaton, always), ever)
 
 
 def _arcs(automaton: Automaton) -> list[tuple[Edge, int]]:
@@ -117,14 +121,71 @@ def _with_members(automaton: Automaton, always: Flow) -> Flow:
 
 
 def iteration_domains(
-    references: Iterable[Reference], automaton: Automaton, variables: BoundVariables
+    references: Iterable[Reference], program: Program, automaton: Automaton, variables: BoundVariables
 ) -> dict[int, frozenset[int]]:
-    """Variable that is iterated over → the innermost repetitions around the steps that have it in scope."""
+    """Variable that is iterated over → the innermost repetitions around the steps that have it in scope.
+
+    Steps of a negated group in a repetition are such steps, too.
+    """
+    scopes = [
+        (position.repetitions[-1], scope)
+        for position, scope in zip(automaton.positions, variables.scope, strict=True)
+        if position.repetitions
+    ]
+    scopes += [
+        (part.repetitions[-1], program.symbols[step.symbol].scope)
+        for part in automaton.negations
+        if part.repetitions
+        for step, around in nodes.steps(part.expression)
+        if not any(isinstance(node, nodes.Repetition) for node in around)
+    ]
     return {
-        variable: frozenset(
-            position.repetitions[-1]
-            for position, scope in zip(automaton.positions, variables.scope, strict=True)
-            if variable in scope and position.repetitions
-        )
+        variable: frozenset(repetition for repetition, scope in scopes if variable in scope)
         for variable in {each.variable for each in references if not isinstance(each, int)}
     }
+
+
+def walked_variables(
+    domains: Mapping[int, frozenset[int]], automaton: Automaton, variables: BoundVariables, given: Variables
+) -> Variables:
+    """The variables that are iterated over whose values are not those that the last row of each iteration has.
+
+    A run may have bound them when an iteration begins, which then binds them itself or not; or iterations of two
+    repetitions go on at one time. `given` as for `bound_variables`.
+    """
+
+    def may_be_from_outside(variable: int, repetition: int) -> bool:
+        begun = (edge.target for edge in automaton.edges if repetition in (edge.loop, *edge.enters))
+        return variable in variables.ever.entered[repetition] and any(
+            automaton.positions[target].repetitions[-1] != repetition or variable not in variables.certain[target]
+            for target in begun
+        )
+
+    return frozenset(
+        variable
+        for variable, domain in domains.items()
+        if variable in given
+        or any(may_be_from_outside(variable, repetition) for repetition in domain)
+        or any(_at_one_time(automaton, one, other) for one, other in permutations(domain, 2))
+    )
+
+
+def _at_one_time(automaton: Automaton, one: int, other: int) -> bool:
+    """True if a repetition is inside of another one, or they are in two members of an ALL."""
+    mine, others = automaton.repetitions[one].positions, automaton.repetitions[other].positions
+    beside = (permutations(unordered.members, 2) for unordered in automaton.unordered)
+    return mine <= others or any(
+        mine <= member.positions and others <= rival.positions for pairs in beside for member, rival in pairs
+    )
+
+
+def told_variables(automaton: Automaton, variables: BoundVariables, walked: Variables) -> tuple[int, ...]:
+    """See `Plan.told`."""
+    of_repetitions: set[int] = set()
+    every: set[int] = set()
+    for number in range(len(automaton.positions)):
+        outside = [r for r, loop in enumerate(automaton.repetitions) if number not in loop.positions]
+        unsure = variables.scope[number] - variables.certain[number]
+        of_repetitions |= unsure.intersection(_NOTHING.union(*(variables.local[repetition] for repetition in outside)))
+        every |= unsure
+    return (*sorted(of_repetitions), *sorted((every & walked) - of_repetitions))

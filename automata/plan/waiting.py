@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from automata.plan.automaton import START, Automaton
-from automata.plan.program import MATCH, FoldValue, IterationValue, Program
+from automata.plan.program import MATCH, FoldValue, IterationValue, Program, Reference
 from automata.plan.variables import BoundVariables, Variables
 from automata.values import NONE
 
@@ -71,11 +71,17 @@ class Waiting:
     final       position → those of runs that end a match there
     """
 
-    def __init__(self, program: Program, automaton: Automaton, variables: BoundVariables) -> None:
+    def __init__(self, program: Program, automaton: Automaton, variables: BoundVariables, walked: Variables) -> None:
         self._program = program
         self._automaton = automaton
         self._scope = variables.scope
-        self._lost = [local - _always_bound(automaton, variables, r) for r, local in enumerate(variables.local)]
+        unsure = [(scope - certain) & walked for scope, certain in zip(variables.scope, variables.certain, strict=True)]
+        self._lost = [
+            (variables.local[number] - _always_bound(automaton, variables, number)).union(
+                *(unsure[position] for position in repetition.positions)
+            )
+            for number, repetition in enumerate(automaton.repetitions)
+        ]
         self._arcs = _arcs(automaton)
         positions = range(len(automaton.positions))
         owned = [
@@ -101,7 +107,7 @@ class Waiting:
             sources = [edge.source for edge in self._automaton.edges if edge.target == position]
             first = owner == START and START in sources
             decides = first or any(self._waits[pair][source] - point.waiting for source in sources)
-            joins = self._automaton.positions[position].any_order != NONE
+            joins = self._joins(position) and any(self._waits[pair])
             if decides or joins or point.spent or self._scope[position] & watched_variables(self._program, condition):
                 yield point
 
@@ -121,6 +127,7 @@ class Waiting:
         pair, around = (condition, owner), self._automaton.positions[owner].repetitions
         watched = watched_variables(self._program, condition)
         lossy = any(watched & lost for repetition, lost in enumerate(self._lost) if repetition not in around)
+        lossy |= self._joins(position) and not all(isinstance(r, int) for r in self._references(condition))
         waits = self._waits[pair]
         return EvaluationPoint(
             condition,
@@ -133,6 +140,13 @@ class Waiting:
             bool(around) and not at_owner,
             tuple(self._spent(owner, position, waits[position])),
         )
+
+    def _joins(self, position: int) -> bool:
+        """True at an ALL: what its members have decided is not decided again, though they did not see each other."""
+        return self._automaton.positions[position].any_order != NONE
+
+    def _references(self, condition: int) -> tuple[Reference, ...]:
+        return self._program.conditions[condition].references
 
     def _spent(self, owner: int, position: int, waiting: Variables) -> Iterator[tuple[int, int]]:
         for variable in sorted(waiting):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.plan.expression import Contiguity
-from automata.plan.plan import Plan, PlannedEdge, references_of
+from automata.plan.plan import Plan, PlannedEdge, references_of, walks
 from automata.plan.program import MATCH, Demand, FoldValue
 from automata.plan.refusals import Refusal, first_refusal
 from automata.plan.waiting import EvaluationPoint
@@ -107,6 +107,8 @@ def why_not(plan: Plan) -> str | None:
         return refusal
     if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
+    if walks(plan, references_of(program)):
+        return "PREV, FIRST or LAST is of a variable that other steps may bind too: whole runs are read"
     for condition in program.conditions:
         if condition.symbol == MATCH:
             return "a FILTER beside the DEFINEs belongs to no step"

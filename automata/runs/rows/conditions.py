@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.plan.plan import PlannedEdge
+from automata.plan.plan import PlannedEdge, walks
 from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Reference
 from automata.plan.waiting import EvaluationPoint
 from automata.runs.rows.row_table import Row, RowTable
@@ -105,7 +105,11 @@ class Conditions:
 
     def _needs_columns(self, check: EvaluationPoint) -> bool:
         looks_back = check.iterated and not check.at_owner
-        return looks_back or check.lossy or bool(check.spent) or self._program.conditions[check.condition].needs_event
+        return looks_back or check.lossy or bool(check.spent) or self._is_read_in_columns(check.condition)
+
+    def _is_read_in_columns(self, condition: int) -> bool:
+        spec = self._program.conditions[condition]
+        return spec.needs_event or walks(self._plan, spec.references)
 
     def _is_plain(self, check: EvaluationPoint) -> bool:
         references = self._program.conditions[check.condition].references

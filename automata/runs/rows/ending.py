@@ -16,7 +16,7 @@ from automata.chains.store import AcceptedRuns
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, candidate_of, report_order
 from automata.plan.automaton import START
-from automata.plan.plan import Plan
+from automata.plan.plan import Plan, walks
 from automata.protocol import ALWAYS_DUE
 from automata.runs.rows.all_join import steps_of_run
 from automata.runs.rows.conditions import Conditions
@@ -43,7 +43,7 @@ class Ending:
         self._outputs = conditions.readers(plan.program.outputs)
         self._negates = bool(plan.negations)
         in_columns = self._negates and (bool(plan.unordered) or not negations.simple)
-        self._in_columns = in_columns or bool(plan.possessive)
+        self._in_columns = in_columns or bool(plan.possessive) or walks(plan, plan.program.outputs)
         self._members = [core.layout.member(member) for member in range(core.layout.members)]
         self.trails = plan.trails
         self._in_turn = plan.selects

@@ -15,7 +15,7 @@ from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.matches.negation import NegationIndex
 from automata.plan.automaton import Passed
-from automata.plan.plan import Plan
+from automata.plan.plan import Plan, walks
 from automata.runs.rows.candidates import Moment, Solution, StepCandidate
 from automata.runs.rows.conditions import Conditions
 from automata.runs.rows.row_table import Row, RowTable
@@ -75,7 +75,7 @@ class RowNegationIndex:
     """The negations of one program, while its runs are lists.
 
     added       the number of solutions so far
-    simple      all of them are one step outside of repetitions, that does not look at its event
+    simple      all of them are one step outside of repetitions, that looks neither at its event nor along chains
     """
 
     def __init__(self, core: ChainStore, negations: NegationIndex, conditions: Conditions, rows: RowTable) -> None:
@@ -90,7 +90,8 @@ class RowNegationIndex:
             for number, symbol in enumerate(program.symbols)
             if number in negations.symbols
         }
-        looking = any(c.needs_event for c in program.conditions if c.symbol in negations.symbols)
+        own = [condition for condition in program.conditions if condition.symbol in negations.symbols]
+        looking = any(condition.needs_event or walks(plan, condition.references) for condition in own)
         grouped = any(part.step == NONE for part in plan.negations)
         self.simple = not looking and not grouped
         self._conditions = {number: conditions.negated(number) for number in self._symbols} if self.simple else {}

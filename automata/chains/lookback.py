@@ -45,9 +45,12 @@ class Lookback:
     def own(self, chain: Sequence[int], at: int) -> tuple[Sequence[int], int]:
         """The chain without the other members of each ALL that step number `at` stands in, and the step's number there.
 
-        What they bind is bound by the row of the ALL.
+        What they bind is bound by the row of the ALL. The inner rows of conjunctions are left out, too: they stand
+        before the row that has the edge, and already have what the whole step binds.
         """
-        others: set[int] = set()
+        rows = self._runs.table[list(chain)]
+        inner = (rows[:, col.STATE] == NONE) & (rows[:, col.SYMBOL] != NONE)
+        others = {row for row, left_out in zip(chain, inner.tolist(), strict=True) if left_out}
         for row in chain[at + 1 :]:
             parent = int(self._runs.table[row, col.PARENT])
             members = [self._newest_first(member, parent) for member in self.members(row)]

@@ -16,7 +16,8 @@ FUZZ ?=
 KILLS ?= 1000
 TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
 WAITING := $(addprefix tests/,cli docs editors engine hostile inputs kb notebook outputs service spark web)
-THOROUGH := properties marked pairs python why simulation fuzz spark kills loaded
+THOROUGH := properties marked simulation kills fuzz spark pairs python why loaded
+ASIDE := kills fuzz spark pairs python why
 
 .PHONY: demo serve-demo test test-fast test-loaded test-costs thorough $(THOROUGH:%=thorough-%) crash-test fuzz lint format bench docs grammars web test-web screenshots clean
 
@@ -44,7 +45,7 @@ test-costs: $(TOOLS)  ## what the tests cost, by folder, fixture and property, a
 thorough: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 thorough: $(TOOLS)  ## new examples of every property, pairs, fuzzed inputs, Spark jobs, load: ninety minutes at the most, with those of each part
 	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED), a part of it: make thorough-PART SEED=$(SEED)"
-	@.ci/parts $(foreach part,$(THOROUGH),$(part) '$(MAKE) --no-print-directory thorough-$(part) SEED=$(SEED)')
+	@.ci/parts $(foreach part,$(THOROUGH),$(part)$(if $(filter $(part),$(ASIDE)),+) '$(MAKE) --no-print-directory thorough-$(part) SEED=$(SEED)')
 
 $(THOROUGH:%=thorough-%): $(TOOLS)
 $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export PYTHONHASHSEED = $(SEED)

@@ -28,7 +28,7 @@ HISTORY_HOURS = 2
 """Hours after which another history begins: `since=window` of a window of events reads all of its log again."""
 TEXTS = {"plain": 12, "knowing": 2, "producer": 4}
 """The texts of a history, of each kind."""
-HISTORIES_ALIKE = 25
+HISTORIES_ALIKE = 40
 """Histories with the same texts; a process runs so many, one after the other."""
 
 

@@ -54,9 +54,9 @@ class ServiceDrawing(Drawing):
 
     OTHERS: ClassVar[tuple[str, ...]] = ("http://ex.org/arrivals", "http://ex.org/tables")
     WEIGHTS: ClassVar[Mapping[str, int]] = {
-        "register": 6, "replace now": 4, "replace window": 2, "pause": 5, "resume": 6, "delete": 4, "knowledge": 4,
-        "push": 18, "push late": 4, "push malformed": 4, "push again": 4, "advance": 6, "snapshot": 5, "restart": 4,
-        "kill": 5, "full disk": 5, "clock step": 4, "time passes": 8, "follow": 5, "read": 6, "vanish": 4,
+        "register": 6, "replace now": 4, "replace window": 2, "pause": 5, "resume": 9, "delete": 4, "knowledge": 4,
+        "push": 12, "push late": 3, "push malformed": 3, "push again": 4, "advance": 6, "snapshot": 7, "restart": 3,
+        "kill": 4, "full disk": 5, "clock step": 5, "time passes": 8, "follow": 6, "read": 8, "vanish": 5,
     }  # fmt: skip
 
     pushed: deque[Push] = field(default_factory=lambda: deque(maxlen=20))

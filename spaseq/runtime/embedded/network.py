@@ -307,16 +307,19 @@ class Network:
     def _drain_in_order(self) -> InPieces[None]:
         """The same for several readers."""
         waiting: list[tuple[Order, int, Reader | None, Audience, Slice | None]] = []
-        numbers = count()
+        numbers, unread = count(), set[Audience]()
         try:
             while waiting or self._changed:
                 for each in self._changed:
-                    heappush(waiting, (each.order, next(numbers), None, each, None))
+                    if each not in unread:  # a producer may have changed it once more
+                        unread.add(each)
+                        heappush(waiting, (each.order, next(numbers), None, each, None))
                 self._changed.clear()
                 _, _, reader, audience, slice_ = heappop(waiting)
                 if reader is not None and slice_ is not None:
                     yield from self._visit(reader, slice_, finished=False)
                     continue
+                unread.remove(audience)
                 slice_ = audience.release()
                 for reader in audience.reached(slice_):
                     heappush(waiting, (reader.order, next(numbers), reader, audience, slice_))

@@ -7,11 +7,12 @@ group of its own, with the queries that read its stream. The producers of the st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
+from arrays.times import BEFORE_ALL
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.ndjson import NdjsonLines
@@ -87,12 +88,14 @@ class Expected(msgspec.Struct, array_like=True):
     makes   the streams that its texts make
     last    the number of the last record with a text
     rows    the number of its newest row
+    deleted the query was deleted since, and only what reads its stream needs it
     """
 
     reads: set[str]
     makes: set[str]
     last: int
     rows: int
+    deleted: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -144,6 +147,12 @@ class Group:
         for iri, watermark in moved.items():
             self.network.advance(iri, watermark)
 
+    def advance(self, meaning: TemporalQuery, watermarks: Mapping[str, int]) -> None:
+        """Tell the readers of the streams of a query how far those are, by IRI."""
+        for iri in streams_read(meaning):
+            if watermarks.get(iri, BEFORE_ALL) != BEFORE_ALL:
+                self.network.advance(iri, watermarks[iri])
+
     def take_found(self) -> Iterator[tuple[Running, list[str]]]:
         """The rows since the last call."""
         members = [each for each in self.waiting if self.members.get(each.name) is each]
@@ -162,13 +171,13 @@ class Group:
 
     def has(self, name: str) -> bool:
         """True if a query runs here, or is expected."""
-        known = self.members.get(name)
-        return name in self.expected or (known is not None and not known.shadow)
+        known, expected = self.members.get(name), self.expected.get(name)
+        return (expected is not None and not expected.deleted) or (known is not None and not known.shadow)
 
     def expect(self, meaning: TemporalQuery, number: int, rows: int) -> None:
         """Make or replace a query when the record with this number is reached."""
         expected = self.expected.setdefault(meaning.name, Expected(set(streams_read(meaning)), set(), number, rows))
-        expected.last = number
+        expected.last, expected.deleted = number, False
         if meaning.register is not None:
             expected.makes.add(meaning.register)
 
@@ -206,7 +215,8 @@ class Group:
     @property
     def is_idle(self) -> bool:
         """True if no query of it reports rows, or is expected to."""
-        return not self.expected and all(each.shadow for each in self.members.values())
+        expected = (each.deleted for each in self.expected.values())
+        return all(expected) and all(each.shadow for each in self.members.values())
 
 
 def reads(running: Running, made: set[str | None]) -> bool:

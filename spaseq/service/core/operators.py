@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from arrays.times import BEFORE_ALL
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
@@ -133,9 +132,7 @@ class Operators:
         running.lines = self._lines
         running.reader = group.network.add(operator, running.take)
         group.enter(running)
-        for _, iri in running.meaning.streams:
-            if group.watermarks.get(iri, BEFORE_ALL) != BEFORE_ALL:
-                group.network.advance(iri, group.watermarks[iri])
+        group.advance(running.meaning, group.watermarks)
 
     def put_in(self, group: Group, running: Running, state: list[Any]) -> None:
         """Let a group read a query that goes on from a state."""

@@ -21,7 +21,7 @@ from spaseq.service.core.admission import SOURCE
 from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
-from spaseq.service.core.meanings import meaning_of, streams_read, uses_knowledge
+from spaseq.service.core.meanings import meaning_of, producers, streams_read, uses_knowledge, with_producers
 from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
 from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
@@ -233,6 +233,8 @@ class Queries:
             if known is not None:
                 self._drop(group, known)
         else:
+            if group is not self.main:
+                self._shadow(group, meaning, number, state)
             self._put(group, record, number, state.queries.get(name), rows)
         if expected is not None and expected.last <= number:
             del group.expected[name]
@@ -243,6 +245,18 @@ class Queries:
         runs = [each for each in behind if group is self.main and each.has(meaning.name)]
         read = set(streams_read(meaning))
         return next(chain(runs, (each for each in behind if read & each.made)), None)
+
+    def _shadow(self, group: Group, meaning: TemporalQuery, number: int, state: State) -> None:
+        """Have the producers of what a query reads in a group that is behind; their states come from the log."""
+        for each in with_producers(producers(state), meaning)[:-1]:
+            declared = state.queries[each.name]
+            if each.name in group.members or declared.put > number or self.running(each.name) is None:
+                continue
+            settings = declared.settings
+            shadow = Running(
+                each.name, declared.number, declared.put, each, settings.text, settings.max_runs, shadow=True
+            )
+            self._rebuild(group, shadow)
 
     def _put(self, group: Group, record: QueryPut, number: int, declared: DeclaredQuery | None, rows: int) -> None:
         """Make or replace a query in a group; one that was deleted since is a shadow."""
@@ -279,6 +293,8 @@ class Queries:
         for records in self._past([each.meaning for each in again.members.values()], group):
             with self.operators.over:
                 again.read(records, self._on_time)
+        for each in list(again.members.values()):  # a stream may have been still since before what was read
+            again.advance(each.meaning, group.watermarks)
         running.error, group.failing = _failures(again).get(running.name, ""), True
         self.operators.put_in(group, running, again.network.state_of(again.members[running.name].reader))
         for each in again.members.values():
@@ -314,7 +330,7 @@ class Queries:
             if name in group.members:
                 group.members[name].shadow = True
             if name in group.expected:
-                group.expected[name].rows = 0
+                group.expected[name].rows, group.expected[name].deleted = 0, True
 
     def _drop(self, group: Group, running: Running) -> None:
         group.network.remove(running.reader, keep_readers=True)

@@ -69,3 +69,39 @@ def test_the_last_of_a_chain_waits_for_the_first_and_is_replaced_at_its_place(ru
             running.kill()
             running.open()
     assert running.values("last", "v") == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("killed", range(6))
+def test_a_paused_query_that_is_to_read_a_derived_stream_has_all_of_it_from_there_on(
+    running: Running, killed: int
+) -> None:
+    steps = [
+        lambda: running.push(event("e1", 0, value="one")),
+        lambda: running.put("last", READER),
+        lambda: running.push(event("e2", 1, value="two")),
+        lambda: running.service.snapshot(),
+        lambda: running.service.resume("last"),
+        lambda: running.push(event("e3", 2, value="three")),
+    ]
+    running.put("first", MADE)
+    running.put("last", EACH)
+    running.service.pause("last")
+    for number, step in enumerate(steps):
+        step()
+        if number == killed:
+            running.kill()
+            running.open()
+    assert running.values("last", "v") == ["one", "two", "three"]
+
+
+def test_a_query_of_the_name_of_one_that_waited_is_made_at_once(running: Running) -> None:
+    running.put("first", MADE)
+    running.service.pause("first")
+    running.put("second", READER)
+    running.service.delete_query("second")
+    running.put("second", EACH)
+    running.push(event("e1", 0))
+    assert running.values("second", "v") == ["1"]
+    running.service.resume("first")
+    running.push(event("e2", 1, value="2"))
+    assert running.values("second", "v") == ["1", "2"]

@@ -16,7 +16,7 @@ from tests.strategies.stream import ORIGIN, SECOND
 HOUR_NS = 3_600 * SECOND
 LEAST = {"steps": 100, "events": 1_000, "rows": 50}
 """What happens at least in an hour: until then it goes on, and counts once."""
-QUERIES_MIN, QUERIES_MANY, QUERIES_MAX = 2, 4, 8
+QUERIES_MIN, QUERIES_MANY, QUERIES_MAX = 2, 3, 8
 """Of queries at a time; where there are many, they are deleted sooner."""
 MANY = 80, 160
 """Events in a body, at least and at most, where there have been few."""

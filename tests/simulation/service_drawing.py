@@ -196,10 +196,11 @@ class ServiceDrawing(Drawing):
         self.now += after_s * SECOND
         if is_stamped:
             events = [replace(each, time=None) for each in events]
-        formats = SINGLE_FORMATS if single else TABLE_FORMATS if is_table else RDF_FORMATS
+        formats = (*(SINGLE_FORMATS if single else TABLE_FORMATS if is_table else RDF_FORMATS),)
+        format_ = formats[0] if number >= MANY[0] and dice.chance(70) else dice.pick(*formats)  # the others take longer
         key = f"key {self.first}" if dice.chance(30 if single else 10) else None
         identifier = f"event {self.first}" if single and dice.chance(40) else None
-        return Push("push", stream, dice.pick(*formats), tuple(events), key, identifier, after_s)
+        return Push("push", stream, format_, tuple(events), key, identifier, after_s)
 
     def _late(self, event: Event, dice: SeededDice) -> Event:
         if event.time is None or not dice.chance(40):

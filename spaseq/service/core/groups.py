@@ -174,12 +174,15 @@ class Group:
         known, expected = self.members.get(name), self.expected.get(name)
         return (expected is not None and not expected.deleted) or (known is not None and not known.shadow)
 
-    def expect(self, meaning: TemporalQuery, number: int, rows: int) -> None:
-        """Make or replace a query when the record with this number is reached."""
+    def expect(self, meaning: TemporalQuery, number: int, rows: int, elsewhere: Expected | None) -> None:
+        """Make or replace a query when a record is reached, and also by the records that were expected elsewhere."""
         expected = self.expected.setdefault(meaning.name, Expected(set(streams_read(meaning)), set(), number, rows))
         expected.last, expected.deleted = number, False
         if meaning.register is not None:
             expected.makes.add(meaning.register)
+        if elsewhere is not None:
+            expected.makes |= elsewhere.makes
+            expected.last, expected.deleted = max(number, elsewhere.last), elsewhere.deleted
 
     def take_expected(self, other: Group, moved: Sequence[Running]) -> None:
         """Expect in this one what has moved here from another, and what reads the streams of that, directly or not."""

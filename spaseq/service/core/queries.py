@@ -229,7 +229,7 @@ class Queries:
             rows = known.rows
         behind = None if known is not None and known.shadow else self._behind(group, meaning, number)
         if behind is not None and (known is None or len(group.downstream(known)) == 1):
-            behind.expect(meaning, number, rows)
+            behind.expect(meaning, number, rows, group.expected.pop(name, None))
             if known is not None:
                 self._drop(group, known)
         else:
@@ -237,7 +237,7 @@ class Queries:
                 self._shadow(group, meaning, number, state)
             self._put(group, record, number, state.queries.get(name), rows)
         if expected is not None and expected.last <= number:
-            del group.expected[name]
+            group.expected.pop(name, None)
 
     def _behind(self, group: Group, meaning: TemporalQuery, number: int) -> Group | None:
         """Another group, which has not reached a record, where its query runs or whose streams that reads."""

@@ -275,10 +275,8 @@ class Queries:
             self._rebuild(group, running)
         else:
             self.operators.add(group, running)
-        if (
-            known is None and declared is not None and declared.paused and not declared.paused_by
-        ):  # as release 0.1.0 has it
-            self._pause(group, record.name)
+        if known is None and declared is not None and declared.paused and not declared.paused_by:
+            self._pause(group, record.name)  # release 0.1.0 did not note by which record
 
     def rebuild(self, group: Group, running: Running) -> None:
         """Let a query of a group go on from a state that comes from the log."""

@@ -27,7 +27,7 @@ DERIVED = ("http://ex.org/d1", "http://ex.org/d2")
 """The streams that queries make; the second one of the first."""
 WINDOWS = ("8 SECONDS SLIDING", "6 SECONDS SLIDING", "5 SECONDS", "10 SECONDS")
 """In place of windows in which a stream without an end has too many matches."""
-SAMPLE_EVENTS, SAMPLE_ROWS_MIN, SAMPLE_ROWS_MAX, SAMPLE_RUNS_MAX = 80, 2, 12, 30
+SAMPLE_EVENTS, SAMPLE_ROWS_MIN, SAMPLE_ROWS_MAX, SAMPLE_RUNS_MAX = 80, 2, 20, 60
 """A query is used if it has so many rows in so many events, and needs no more partial matches."""
 _LONG = re.compile(r"(?m)^WITHIN (?:100|10) SECONDS\b.*$")
 Draw: TypeAlias = Callable[[Dice], str]

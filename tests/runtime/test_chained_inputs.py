@@ -37,3 +37,17 @@ def test_a_derived_stream_without_events_changes_nothing(seed: int) -> None:
             engine.push_batch("http://x/s", "".join(events[begin:end]).encode(), "nquads")
         engine.close()
     assert found[0] and [comparable(row) for row in found[0]] == [comparable(row) for row in found[1]]
+
+
+def test_a_query_that_comes_later_knows_how_far_a_derived_stream_is() -> None:
+    """It waits for nothing, though nothing moves the derived stream any more."""
+    engine, rows = Engine(), list[Row]()
+    engine.register(parse(NONE, "none"))
+    engine.push_batch("http://x/s", EVENT.format(1, 30).encode(), "nquads")
+    later = (
+        BOTH.replace("second", "first").replace("http://x/s>", "http://x/t>").replace("4 EVENTS", "20 SECONDS SLIDING")
+    )
+    engine.register(parse(later, "later"), rows.append)
+    for second in (11, 12, 13):
+        engine.push_batch("http://x/t", EVENT.format(second, second).encode(), "nquads")
+    assert len(rows) == 1

@@ -191,6 +191,17 @@ class Audience:
             self._index(patterns.pool, patterns.entailed).add(reader, patterns.numbers)
         self.visited(reader)
 
+    def hear(self, iri: str, producer: Reader) -> None:
+        """Learns how far the stream is that a query makes, which is not dormant."""
+        watermark = producer.audience.input.watermark
+        if watermark == BEFORE_ALL:
+            return
+        oldest = producer.oldest_output_time(watermark)
+        if oldest == AFTER_ALL:
+            self.input.close(iri)
+        else:
+            self.input.advance(iri, oldest)
+
     def remove(self, reader: Reader) -> None:
         """Takes a reader out, between two slices."""
         del self.readers[reader]

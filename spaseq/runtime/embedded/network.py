@@ -63,6 +63,10 @@ class Network:
         reader = self._readers.enter(operator, on_rows, self._by_iri)
         reader.text = reader.text if text is None else text
         self._audiences.open_to_new(reader.iris).add(reader)
+        for iri in reader.iris:
+            producer = self._readers.producers.get(iri)
+            if producer is not None and producer.operator is not None:
+                reader.audience.hear(iri, producer)
         return reader
 
     def add_restored(self, operator: QueryOperator, on_rows: OnRows, state: ReaderState) -> Reader:
@@ -388,7 +392,4 @@ class Network:
         batch = derived.events(found, oldest(watermark + 1))
         for other in self._reading(derived.iri):
             other.input.push(derived.iri, batch)
-            if oldest(watermark) == AFTER_ALL:
-                other.input.close(derived.iri)
-            else:
-                other.input.advance(derived.iri, oldest(watermark))
+            other.hear(derived.iri, reader)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 
@@ -23,6 +23,15 @@ def running(tmp_path: Path) -> Iterator[Running]:
     found.service.put_stream("s", StreamSettings("urn:s"))
     yield found
     found.service.close()
+
+
+def _killed_after(running: Running, steps: Sequence[Callable[[], object]], killed: int) -> None:
+    """Take some steps; the service is killed, and begins again, behind the one with this number."""
+    for number, step in enumerate(steps):
+        step()
+        if number == killed:
+            running.kill()
+            running.open()
 
 
 @pytest.mark.parametrize("names", list(permutations(("first", "second", "third"))))
@@ -63,11 +72,7 @@ def test_the_last_of_a_chain_waits_for_the_first_and_is_replaced_at_its_place(ru
     running.service.pause("first")
     running.put("second", AGAIN)
     running.put("last", LAST)
-    for number, step in enumerate(steps):
-        step()
-        if number == killed:
-            running.kill()
-            running.open()
+    _killed_after(running, steps, killed)
     assert running.values("last", "v") == ["one", "two", "three"]
 
 
@@ -86,11 +91,7 @@ def test_a_paused_query_that_is_to_read_a_derived_stream_has_all_of_it_from_ther
     running.put("first", MADE)
     running.put("last", EACH)
     running.service.pause("last")
-    for number, step in enumerate(steps):
-        step()
-        if number == killed:
-            running.kill()
-            running.open()
+    _killed_after(running, steps, killed)
     assert running.values("last", "v") == ["one", "two", "three"]
 
 

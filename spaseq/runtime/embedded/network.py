@@ -90,7 +90,7 @@ class Network:
         """
         made = None if reader.derived is None else reader.derived.iri
         if made is not None and made in self._by_iri and not keep_readers:
-            names = ", ".join(f"'{each.query.name}'" for one in self._by_iri[made] for each in one.readers)
+            names = ", ".join(sorted(f"'{each.query.name}'" for one in self._by_iri[made] for each in one.readers))
             raise InputError(
                 f"query '{reader.query.name}' makes the stream <{made}>, which is read by {names}",
                 hint="unregister the queries that read it before",

@@ -35,7 +35,7 @@ class BoundVariables:
     """The variables of one program along its automaton.
 
     scope       position → those that its step may bind
-    certain     position → those that every solution of its step binds
+    certain     position → the variables that every solution of its step binds
     local       repetition → those that its steps may bind
     always      bound in every run
     ever        bound in some run
@@ -148,7 +148,7 @@ def iteration_domains(
 def walked_variables(
     domains: Mapping[int, frozenset[int]], automaton: Automaton, variables: BoundVariables, given: Variables
 ) -> Variables:
-    """The variables that are iterated over whose values are not those that the last row of each iteration has.
+    """The iterated variables of which the last row of an iteration does not have the value.
 
     A run may have bound them when an iteration begins, which then binds them itself or not; or iterations of two
     repetitions go on at one time. `given` as for `bound_variables`.

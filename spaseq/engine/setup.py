@@ -218,7 +218,7 @@ class Setup:
 
     @contextmanager
     def over_older(self, older: Mapping[str, Base]) -> Iterator[None]:
-        """Plan over older knowledge bases, by IRI: those that `supply` has replaced and returned."""
+        """Plan over older knowledge bases, by IRI; `supply` returned each of them when it replaced it."""
         if not older:
             yield
             return

@@ -30,18 +30,21 @@ def work_done_once() -> Iterator[None]:
         yield
 
 
+_check = lru_cache(TEXTS_MAX)(language.check)
 _ONCE = [
-    (module, name, lru_cache(TEXTS_MAX)(getattr(module, name)))
-    for module, name in (
-        (language, "check"),
-        (meanings, "build"),
-        (arguments, "build"),
-        (setup, "optimise"),
-        (setup, "compile_program"),
-    )
+    (language, "check", _check),
+    (meanings, "check", _check),
+    *(
+        (module, name, lru_cache(TEXTS_MAX)(getattr(module, name)))
+        for module, name in (
+            (meanings, "build"),
+            (arguments, "build"),
+            (setup, "optimise"),
+            (setup, "compile_program"),
+        )
+    ),
 ]
 """Functions of values, and the same that remember what they gave."""
-_ONCE.append((meanings, "check", _ONCE[0][-1]))
 
 
 def _bodies_once() -> Callable[..., Body]:

@@ -163,7 +163,7 @@ class Group:
 
     @property
     def made(self) -> set[str]:
-        """The streams that its queries make, and those that are expected."""
+        """The streams that its queries make, and that the expected queries will make."""
         found = {each.meaning.register for each in self.members.values() if not each.shadow}.union(
             *(each.makes for each in self.expected.values())
         )

@@ -14,7 +14,7 @@ def apart(operators: Operators, group: Group, some: Sequence[Running]) -> Group:
     """A group of its own with some queries of another, and shadows of what they read."""
     other = Group(operators.network(), group.number, watermarks=dict(group.watermarks))
     for producer in group.upstream(some):
-        operators.put_in(other, _shadow(producer), group.network.state_of(producer.reader))
+        operators.put_in(other, shadow_of(producer), group.network.state_of(producer.reader))
     _move(operators, group, other, some)
     return other
 
@@ -53,7 +53,7 @@ def set_back(operators: Operators, group: Group, name: str, before: Kept) -> Gro
     some = [each for each in group.downstream(group.members[name]) if each.name in before.states]
     for producer in group.upstream(some):
         if producer.name in before.states:
-            operators.put_in(other, _shadow(producer), before.states[producer.name])
+            operators.put_in(other, shadow_of(producer), before.states[producer.name])
     for running in some:
         group.network.remove(running.reader, keep_readers=True)
         del group.members[running.name]
@@ -87,7 +87,8 @@ def _move(operators: Operators, group: Group, other: Group, some: Sequence[Runni
         operators.put_in(other, running, state)
 
 
-def _shadow(running: Running) -> Running:
+def shadow_of(running: Running) -> Running:
+    """A query whose rows only the readers of its stream get, for a group in which it does not run itself."""
     return Running(
         running.name, running.number, running.put, running.meaning, running.text, running.max_runs, shadow=True
     )

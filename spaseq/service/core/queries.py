@@ -22,7 +22,7 @@ from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, producers, streams_read, uses_knowledge, with_producers
-from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back
+from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back, shadow_of
 from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
 from spaseq.service.core.sizes import Sizes
@@ -183,8 +183,6 @@ class Queries:
                 self._resume(name)
             case Deleted("query", name):
                 self._delete(name)
-                for group in [each for each in self.aside if each.is_idle]:
-                    self.join(group)
             case KnowledgePut(name):
                 self.operators.supply(state.knowledge[name], number)
                 self._use(self.main, state.knowledge[name].settings.iri)
@@ -202,7 +200,7 @@ class Queries:
                 if state.queries[name].paused_by == number:  # otherwise it was resumed since
                     self._pause(group, name)
             case Deleted("query", name) if name in group.members:
-                group.network.remove(group.members.pop(name).reader, keep_readers=True)
+                self._drop(group, group.members[name])
             case KnowledgePut(_, _, settings):
                 self._use(group, settings.iri)
                 self._close_replaced()
@@ -249,14 +247,9 @@ class Queries:
     def _shadow(self, group: Group, meaning: TemporalQuery, number: int, state: State) -> None:
         """Have the producers of what a query reads in a group that is behind; their states come from the log."""
         for each in with_producers(producers(state), meaning)[:-1]:
-            declared = state.queries[each.name]
-            if each.name in group.members or declared.put > number or self.running(each.name) is None:
-                continue
-            settings = declared.settings
-            shadow = Running(
-                each.name, declared.number, declared.put, each, settings.text, settings.max_runs, shadow=True
-            )
-            self._rebuild(group, shadow)
+            running = self.running(each.name)
+            if running is not None and each.name not in group.members and running.put <= number:
+                self._rebuild(group, shadow_of(running))
 
     def _put(self, group: Group, record: QueryPut, number: int, declared: DeclaredQuery | None, rows: int) -> None:
         """Make or replace a query in a group; one that was deleted since is a shadow."""
@@ -299,11 +292,11 @@ class Queries:
             again.network.remove(each.reader, keep_readers=True)
 
     def _pause(self, group: Group, name: str) -> None:
-        """Put a query of a group aside, with those that read its stream."""
+        """Pause a query of a group: it waits in another group, and so do the queries that read its stream."""
         self._apart(group, name).pausing.add(name)
 
     def _apart(self, group: Group, name: str) -> Group:
-        """A group of its own with a query of another and those that read its stream, or will."""
+        """Move a query, and the queries that read its stream or are going to, from a group to a new one."""
         moved = group.downstream(group.members[name])
         other = apart(self.operators, group, moved)
         other.take_expected(group, moved)
@@ -323,12 +316,14 @@ class Queries:
         """Remove a query; a group that is behind may need its stream until it reaches the record of that."""
         if name in self.main.members:
             self._drop(self.main, self.main.members[name])
-        for group in list(self.aside):
+        for group in self.aside:
             group.pausing.discard(name)
             if name in group.members:
                 group.members[name].shadow = True
             if name in group.expected:
                 group.expected[name].rows, group.expected[name].deleted = 0, True
+        for group in [each for each in self.aside if each.is_idle]:
+            self.join(group)
 
     def _drop(self, group: Group, running: Running) -> None:
         group.network.remove(running.reader, keep_readers=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tests.simulation.bodies import Event
-from tests.simulation.drawing import MANY, QUERIES_MAX, Drawing
+from tests.simulation.drawing import MANY, QUERIES_MAX, Drawing, Put
 from tests.simulation.drawn_events import drawn_events
 from tests.simulation.engine_steps import (
     Advance,
@@ -26,6 +26,8 @@ from tests.simulation.texts import INPUTS
 from tests.strategies.sequence import SeededDice
 from tests.strategies.stream import SECOND
 
+_OF_A_QUERY = ("pause", "resume", "unregister", "replace nothing", "replace state", "replace window")
+"""Where there are no queries, these ask for one that is not there, as a program does that opened another engine."""
 _CONSTANT = re.compile(r"(FILTER\s?\([^\n]*?[<>=] )(\d)")
 
 
@@ -37,7 +39,7 @@ class EngineDrawing(Drawing):
     OTHERS: ClassVar[tuple[str, ...]] = ("http://ex.org/s3",)
     WEIGHTS: ClassVar[Mapping[str, int]] = {
         "register": 8, "replace nothing": 4, "replace state": 4, "replace window": 4, "pause": 5, "resume": 6,
-        "unregister": 4, "push": 25, "push batch": 16, "push late": 6, "push malformed": 4, "advance": 8, "open": 1,
+        "unregister": 4, "push": 25, "push batch": 16, "push late": 6, "push malformed": 4, "advance": 8, "open": 2,
         "restore": 8, "snapshot": 4,
     }  # fmt: skip
 
@@ -46,12 +48,13 @@ class EngineDrawing(Drawing):
             case "register":
                 return len(self.queries) < QUERIES_MAX
             case "resume":
-                return any(query.paused for query in self.queries.values())
-            case "pause" | "unregister" | "replace nothing" | "replace state" | "replace window":
-                return bool(self.queries)
+                return not self.queries or any(query.paused for query in self.queries.values())
         return True
 
     def _drawn(self, kind: str, dice: SeededDice) -> Step:
+        if kind in _OF_A_QUERY and not self.queries:
+            name, keep = self._free_name(), kind.removeprefix("replace ")
+            return Change(kind, name) if keep == kind else Replace(name, self._text(Put("plain"), dice), keep)
         match kind:
             case "register":
                 name, put = self._free_name(), self._new_query(dice, knows=True)

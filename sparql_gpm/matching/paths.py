@@ -127,7 +127,7 @@ def _followed_often(
         steps = steps if forward else steps.inverse()
         found = _closed(_compose(pairs, steps).distinct(), steps)
     else:
-        found = fresh = _followed(path.path, graph, pairs, forward, None, False)
+        found = fresh = _followed(path.path, graph, pairs, forward, other, written)
         while path.unbounded and len(fresh.events):
             fresh = _without(_followed(path.path, graph, fresh, forward, None, False), found)
             found = _both(found, fresh)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparql_gpm.dictionary import Dictionary
@@ -71,7 +71,12 @@ def test_events_that_are_not_wanted_are_not_walked() -> None:
     assert {event for event, _, _ in pairs(STAR, [chain(2), chain(3)], [False, True])} == {1}
 
 
+OPTIONAL = Repeat(Link(P), at_least_one=False, unbounded=False)
+
+
 @settings(max_examples=drawn(300))
+@example(Repeat(OPTIONAL, True, True), [frozenset()], 0, "start")  # a written term is no node of the graph
+@example(PathSequence(OPTIONAL, Repeat(OPTIONAL, True, True)), [frozenset()], 0, "both")
 @given(
     paths, st.lists(graphs, min_size=1, max_size=3), st.integers(0, 5), st.sampled_from(("start", "end", "both", ""))
 )

@@ -86,7 +86,7 @@ class Expected(msgspec.Struct, array_like=True):
 
     reads   the streams of its first text there
     makes   the streams that its texts make
-    last    the number of the last record with a text
+    first, last     the numbers of the first and the last record with a text
     rows    the number of its newest row
     deleted the query was deleted since, and only what reads its stream needs it
     """
@@ -96,6 +96,7 @@ class Expected(msgspec.Struct, array_like=True):
     last: int
     rows: int
     deleted: bool = False
+    first: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -176,7 +177,9 @@ class Group:
 
     def expect(self, meaning: TemporalQuery, number: int, rows: int, elsewhere: Expected | None) -> None:
         """Make or replace a query when a record is reached, and also by the records that were expected elsewhere."""
-        expected = self.expected.setdefault(meaning.name, Expected(set(streams_read(meaning)), set(), number, rows))
+        expected = self.expected.setdefault(
+            meaning.name, Expected(set(streams_read(meaning)), set(), number, rows, first=number)
+        )
         expected.last, expected.deleted = number, False
         if meaning.register is not None:
             expected.makes.add(meaning.register)

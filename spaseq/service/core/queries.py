@@ -220,7 +220,8 @@ class Queries:
     def _place(self, group: Group, record: QueryPut, number: int, state: State) -> None:
         """Make or replace a query in a group, or leave that to one which is behind: there it runs, or reads from it."""
         name, known, expected = record.name, group.members.get(record.name), group.expected.get(record.name)
-        if group is not self.main and (expected is None if known is None else known.put >= number):
+        elsewhere = expected is None or number < expected.first if known is None else known.put >= number
+        if group is not self.main and elsewhere:
             return
         meaning, rows = meaning_of(name, record.settings.text), 0 if expected is None else expected.rows
         if known is not None:

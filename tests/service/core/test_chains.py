@@ -95,6 +95,23 @@ def test_a_paused_query_that_is_to_read_a_derived_stream_has_all_of_it_from_ther
     assert running.values("last", "v") == ["one", "two", "three"]
 
 
+@pytest.mark.parametrize("killed", range(6))
+def test_a_query_that_comes_to_read_a_stream_that_waits_is_not_run_there_before(running: Running, killed: int) -> None:
+    """After a kill its first text ran a second time beside the stream, and its rows were there twice."""
+    steps = [
+        lambda: running.put("other", EACH),
+        lambda: running.push(event("e1", 0, value="one")),
+        lambda: running.service.resume("first"),
+        lambda: running.put("other", READER),
+        lambda: running.push(event("e2", 1, value="two")),
+        lambda: running.push(event("e3", 2, value="three")),
+    ]
+    running.put("first", MADE)
+    running.service.pause("first")
+    _killed_after(running, steps, killed)
+    assert running.values("other", "v") == ["one", "two", "three"]
+
+
 def test_a_query_of_the_name_of_one_that_waited_is_made_at_once(running: Running) -> None:
     running.put("first", MADE)
     running.service.pause("first")

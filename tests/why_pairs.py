@@ -39,6 +39,7 @@ from tests.reference.stream import Events, merge, precedes
 from tests.reference.whole import matches
 from tests.reference.world import World, partitions, whole_world
 from tests.why_evidence import evidence_of, solution_of
+from tests.why_explained import check_explained
 from tests.why_repairs import REPAIRED, graphs_of, without_part
 
 
@@ -323,6 +324,7 @@ def check_end(query: Query, events: Events, attempt: Attempt) -> None:
 Property = Callable[[int, Query, Events], Counter[str]]
 PROPERTIES: Mapping[str, Property] = {
     "matches": check_matches,
+    "explained": check_explained,
     "furthest": check_furthest,
     "repaired": check_repaired,
 }
@@ -341,7 +343,7 @@ def checked(holds: Property, seed: int, numbers: Iterable[int], places: Sequence
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("properties", nargs="*", choices=[*PROPERTIES, []], help="matches, furthest, repaired")
+    options.add_argument("properties", nargs="*", choices=[*PROPERTIES, []], help=", ".join(PROPERTIES))
     options.add_argument("--pairs", type=int, default=3000)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--from", type=int, default=0, dest="begin", metavar="NUMBER")

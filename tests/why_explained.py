@@ -46,7 +46,6 @@ def explains(evidence: Evidence, match: Found, row: Row) -> bool:
 def tells_matches(query: TemporalQuery) -> bool:
     """True if each match gives a row, and its row has all that tells it from those with other values."""
     removes = query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP or query.distinct
-    capped = query.limit is not None or query.template is not None
     computed = {bind.name for bind in query.binds}
     plain = (isinstance(each.expression, Variable) and each.expression.name not in computed for each in query.columns)
-    return not removes and not capped and all(plain)
+    return query.template is not None or not (removes or query.limit is not None) and all(plain)

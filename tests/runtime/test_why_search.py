@@ -44,19 +44,37 @@ def test_a_condition_is_shown_as_it_was_decided_where_a_later_iteration_leaves_i
     assert checked(check_explained, 78, (96,))["rows"] == 2
 
 
+def streams_of(folder: Path, *graphs: str) -> dict[str, str]:
+    """A stream of these graphs, one a second."""
+    stamp = f'<urn:e{{0}}> <{PROV_TIME}> "2026-01-01T00:00:0{{0}}Z"^^<{XSD}dateTime> . <urn:e{{0}}> {{{{ {{1}} }}}}'
+    (folder / "s.trig").write_text("\n".join(stamp.format(n, graph) for n, graph in enumerate(graphs, start=1)))
+    return {"S": str(folder / "s.trig")}
+
+
 def test_equal_rows_have_a_match_each_in_whichever_ways_these_are_reached(tmp_path: Path) -> None:
     """Both iterations of `A+ : A+` may take the second event; its first one has two solutions."""
-    stamp = f'<urn:e{{0}}> <{PROV_TIME}> "2026-01-01T00:00:0{{0}}Z"^^<{XSD}dateTime> . <urn:e{{0}}> {{{{ {{1}} }}}}'
-    graphs = ("<urn:s> <urn:v> 1, 2", "<urn:s> <urn:v> 1", "<urn:s> <urn:v> 1")
-    (tmp_path / "s.trig").write_text("\n".join(stamp.format(n, graph) for n, graph in enumerate(graphs, start=1)))
+    streams = streams_of(tmp_path, "<urn:s> <urn:v> 1, 2", "<urn:s> <urn:v> 1", "<urn:s> <urn:v> 1")
     query = parse(
         """SELECT * WITHIN 9 SECONDS SLIDING FROM STREAM S <urn:s> WHERE {
         SEQ(A:+ : A:+) DEFINE GPM A ON S { ?s <urn:v> ?v } }""",
         "q",
     )
-    streams = {"S": str(tmp_path / "s.trig")}
     rows = list(spaseq.run(query, streams))
     every = (("A", ("urn:e1", "urn:e2", "urn:e3")),)
     alike = [number for number, row in enumerate(rows, start=1) if row.events == every]
     shown = {tuple(step.bindings for step in spaseq.why(query, streams, number).steps) for number in alike}
     assert len(alike) == len(shown) == 2
+
+
+def test_each_graph_of_construct_has_the_match_that_it_was_made_of(tmp_path: Path) -> None:
+    """Of one event with two solutions, blank nodes."""
+    streams = streams_of(tmp_path, "_:a <urn:v> 1 . _:b <urn:v> 2")
+    query = parse(
+        """CONSTRUCT { <urn:s> <urn:found> ?v } WITHIN 9 SECONDS SLIDING FROM STREAM S <urn:s> WHERE {
+        SEQ(A) DEFINE GPM A ON S { ?s <urn:v> ?v } }""",
+        "q",
+    )
+    for number, row in enumerate(spaseq.run(query, streams), start=1):
+        (step,) = spaseq.why(query, streams, number).steps
+        assert row.triples[0][2] == dict(step.bindings)["v"], number
+    assert number == 2

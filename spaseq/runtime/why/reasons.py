@@ -16,6 +16,7 @@ from spaseq.algebra.written import elements_written, filter_written
 from spaseq.outputs.explanations import Absence, ConditionSeen, StepTaken
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.runtime.why.evidence import Evidence
+from spaseq.runtime.why.graph_name import graph_name
 from spaseq.runtime.why.observer import Observer
 from spaseq.runtime.why.overlapping import is_match
 from spaseq.runtime.why.runs import MATCH, Entry, Gap, Run, Values, seen_from
@@ -47,7 +48,7 @@ class _OfRow(Observer):
 
 
 def matches_of(evidence: Evidence, row: Row) -> Iterator[Found]:
-    """The matches with the events of a row, and with its values where they are variables.
+    """The matches with the events of a row, and with its values where they are variables, or the name of its graph.
 
     A match that is reached in two ways is one.
     """
@@ -81,7 +82,7 @@ def events_of(evidence: Evidence, run: Run) -> StepEvents:
 
 def _has_values(evidence: Evidence, world: World, run: Run, row: Row) -> bool:
     if row.graph is not None:
-        return True
+        return graph_name(evidence, run) == row.graph
     query, shown = evidence.compiled.query, dict(row.bindings)
     numbers = {name: number for number, name in enumerate(query.variables)}
     seen = seen_from(run.entries, (), world.given)

@@ -48,4 +48,4 @@ def tells_matches(query: TemporalQuery) -> bool:
     removes = query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP or query.distinct
     computed = {bind.name for bind in query.binds}
     plain = (isinstance(each.expression, Variable) and each.expression.name not in computed for each in query.columns)
-    return query.template is not None or not (removes or query.limit is not None) and all(plain)
+    return query.template is not None or (not (removes or query.limit is not None) and all(plain))

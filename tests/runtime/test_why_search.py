@@ -78,3 +78,14 @@ def test_each_graph_of_construct_has_the_match_that_it_was_made_of(tmp_path: Pat
         (step,) = spaseq.why(query, streams, number).steps
         assert row.triples[0][2] == dict(step.bindings)["v"], number
     assert number == 2
+
+
+def test_a_match_that_is_no_row_is_shown_once_in_whichever_ways_it_is_reached(tmp_path: Path) -> None:
+    streams = streams_of(tmp_path, *["<urn:s> <urn:v> 1"] * 3)
+    query = parse(
+        """SELECT * WITHIN 9 SECONDS SLIDING FROM STREAM S <urn:s> WHERE {
+        SEQ(A:+ : A:+) DEFINE GPM A ON S { ?s <urn:v> ?v } } AFTER MATCH SKIP PAST LAST EVENT""",
+        "q",
+    )
+    found = [each.events for each in spaseq.why_not(query, streams, events={"A": "urn:e3"}).attempts]
+    assert len(found) == len(set(found)) == 3

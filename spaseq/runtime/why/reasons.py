@@ -59,15 +59,10 @@ def matches_of(evidence: Evidence, row: Row) -> Iterator[Found]:
                 events_of(evidence, run) == row.events
                 and is_match(search, run)
                 and _has_values(evidence, world, run, row)
-                and (identity := _identity(run)) not in seen
+                and run.identity not in seen
             ):
-                seen.add(identity)
+                seen.add(run.identity)
                 yield Found(search, run)
-
-
-def _identity(run: Run) -> object:
-    """The same for the ways in which one match of a partition is reached."""
-    return tuple(sorted((e.symbol, e.event, tuple(sorted(e.values.items()))) for e in run.entries))
 
 
 def events_of(evidence: Evidence, run: Run) -> StepEvents:

@@ -64,7 +64,9 @@ def without_filter(query: Query, events: Events, attempt: Attempt, detail: Detai
     text = bare(detail.get("text") or detail["filter"])
 
     def stays(written: TopLevelFilter) -> bool:
-        return text not in bare(query.text[written.span.start : written.span.end])  # it may be one of several, by `&&`
+        whole = bare(query.text[written.span.start : written.span.end])
+        among = "&&" in whole and text.removeprefix("(").removesuffix(")") in whole  # one of several
+        return text not in whole and not among
 
     defines = tuple(replace(d, filters=tuple(f for f in d.filters if stays(f))) for d in query.defines)
     filters = tuple(f for f in query.filters if stays(f))

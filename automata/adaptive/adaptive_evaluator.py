@@ -222,7 +222,9 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
 
     def skip(self, gap: Gap) -> None:
         """The next events, none of which has a solution, or a time at which the evaluator is due."""
-        if self._at_once and self._name not in self._at_once:
+        if self._name in self._at_once:
+            self._log.forget()
+        elif self._at_once:
             self._log.skip(self._position, gap)
         self._position += gap.events
         if self._time is not None:
@@ -304,9 +306,9 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces, Edge
             self._policy.observe(*slice_)
 
     def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Iterator[Sequence[Match]]:
-        if len(events) <= protocol.FEW_EVENTS_MAX:
+        if self._name in self._at_once or len(events) <= protocol.FEW_EVENTS_MAX:
             self._log.forget()
-        elif self._at_once and self._name not in self._at_once:
+        elif self._at_once:
             self._log.add(self._position, events, solutions)
         self._position += len(events)
         self._time = int(events.times[-1])

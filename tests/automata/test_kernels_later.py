@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -77,6 +78,16 @@ class Then:
 
     def live_ids(self) -> list[Ids]:
         return []
+
+
+class Between(Then):
+    """Runs after so many slices; once they have taken over, the other evaluator again."""
+
+    taken = False
+
+    def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
+        self.taken = self.taken or current == "nfa"
+        return (self.name, "again") if self.left > 0 or self.taken else ("nfa", "between")
 
 
 def drawn_plan(dice: Random) -> Plan:
@@ -163,6 +174,27 @@ def test_no_match_is_lost_doubled_or_moved_when_kernels_take_over_at_once(name: 
         tried, matches, at_once = tried + 1, matches + len(expected), at_once + (evaluator.name == name)
     assert tried > NUMBERS // 3 and matches > NUMBERS // 4 and at_once > tried // 2 and gaps > tried // 2
     assert counts > tried // 3
+
+
+@pytest.mark.parametrize("name", ["cea", "registers"])
+def test_no_match_is_lost_when_runs_stand_in_for_kernels_between_slices(name: str) -> None:
+    """Slices are remembered from when runs have taken over: what kernels have read is not among them."""
+    made, conditions = {"cea": CeaEvaluator, "registers": RegisterEvaluator}[name], NoConditions()
+    refusal, taken = why_not_cea if name == "cea" else why_not, 0
+    for number in range(NUMBERS):
+        dice = Random(f"between {name} {number}")
+        program = replace(drawn_plan(dice).program, window=Window(12, False, True), skip=Skip.NO_SKIP)
+        plan = compile_plan(program)
+        if refusal(plan) is not None:
+            continue
+        slices = drawn_slices(dice, len(program.symbols))
+        makers = {"nfa": partial(RunEvaluator, plan, conditions), name: partial(made, plan, conditions)}
+        policy = Between(name, dice.randrange(1, 5))
+        with patch.object(protocol, "FEW_EVENTS_MAX", 0):
+            evaluator = AdaptiveEvaluator(plan, makers, name, policy, at_once=frozenset({name}))
+            assert reported(Gaps(evaluator), slices) == reported(RunEvaluator(plan, conditions), slices), number
+        taken += policy.taken
+    assert taken > NUMBERS // 3
 
 
 def same_edges(evaluator: EdgeCounter, runs: RunEvaluator) -> bool:

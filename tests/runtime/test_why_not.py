@@ -10,6 +10,7 @@ PAIRS = 40
 
 def test_the_attempts_are_the_partial_matches_of_the_reference_that_come_furthest() -> None:
     assert checked(check_furthest, 31, range(PAIRS))["furthest"] > PAIRS // 6
+    assert checked(check_furthest, 2, (6,))["furthest"], "a search that ends early"
 
 
 def test_an_attempt_goes_further_once_its_causes_are_repaired() -> None:
@@ -20,7 +21,7 @@ def test_an_attempt_goes_further_once_its_causes_are_repaired() -> None:
 def test_causes_of_rare_pairs_are_true() -> None:
     """Steps at one time of which each event lacks something; an absence within what is absent; no partition at all.
 
-    A join whose repair makes a condition false.
+    A join whose repair makes a condition false; a part of FILTER(a && b).
     """
-    for seed, number in ((6, 663), (6, 1447), (35, 111), (35, 239), (36, 37), (36, 99), (36, 221), (36, 249)):
+    for seed, number in ((6, 663), (6, 1447), (35, 111), (35, 239), (36, 37), (36, 99), (36, 221), (36, 249), (2, 175)):
         assert checked(check_repaired, seed, (number,))

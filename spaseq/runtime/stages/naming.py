@@ -11,7 +11,7 @@ of the event's graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from automata.values import UNBOUND, Match
@@ -51,12 +51,16 @@ class MatchNames:
 
     def of(self, match: Match) -> str:
         """The name of the graph of a match."""
+        return self.of_entries(match.entries)
+
+    def of_entries(self, entries: Iterable[tuple[int, int, int]]) -> str:
+        """The name of the graph of a match with these entries, in any order."""
         known = self._takings
         if len(known) > _TAKINGS_MAX or len(self._labels) > _TAKINGS_MAX:
             known.clear()
             self._labels.clear()
         takings = []
-        for taken in match.entries:
+        for taken in entries:
             hashed = known.get(taken)
             if hashed is None:
                 hashed = known[taken] = self._taking(*taken)

@@ -64,18 +64,18 @@ class Furthest(Observer):
         self._free = frozenset(variable for world in evidence.worlds[:1] for variable in world.loops)
 
     def look(self) -> list[Run]:
-        """Searches every partition; returns the matches that are asked about."""
-        found = []
-        for world in self.evidence.worlds:
+        """Searches every partition; returns the matches that are asked about, once in whichever ways reached."""
+        found: dict[object, Run] = {}
+        for number, world in enumerate(self.evidence.worlds):
             self._search = search = whole(world, self)
             self._bound = _bound(world)
             for run in search.complete():
                 if not self._as_asked(run, world):
                     continue
                 if not run.lacks and is_match(search, run):
-                    found.append(run)
+                    found.setdefault((number, run.identity), run)
                 self._note(Stuck(search, run, None, None))
-        return found
+        return list(found.values())
 
     def attempt(self, run: Run, step: Step, before: Before) -> bool:
         """Keeps the attempt if none came further."""

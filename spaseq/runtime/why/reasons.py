@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from automata.values import UNBOUND
 from sparql_gpm.algebra.describe import expression_text
@@ -16,6 +16,7 @@ from spaseq.algebra.written import elements_written, filter_written
 from spaseq.outputs.explanations import Absence, ConditionSeen, StepTaken
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.runtime.why.evidence import Evidence
+from spaseq.runtime.why.graph_name import graph_name
 from spaseq.runtime.why.observer import Observer
 from spaseq.runtime.why.overlapping import is_match
 from spaseq.runtime.why.runs import MATCH, Entry, Gap, Run, Values, seen_from
@@ -47,23 +48,28 @@ class _OfRow(Observer):
 
 
 def matches_of(evidence: Evidence, row: Row) -> Iterator[Found]:
-    """The matches with the events of a row, and with its values where they are variables."""
+    """The matches with the events of a row, and with its values where they are variables, or the name of its graph.
+
+    A match that is reached in two ways is one.
+    """
     for world in evidence.worlds:
-        search = whole(world, _OfRow(evidence, row))
+        search, seen = whole(world, _OfRow(evidence, row)), set[object]()
         for run in search.complete():
             if (
                 events_of(evidence, run) == row.events
                 and is_match(search, run)
                 and _has_values(evidence, world, run, row)
+                and run.identity not in seen
             ):
+                seen.add(run.identity)
                 yield Found(search, run)
 
 
 def events_of(evidence: Evidence, run: Run) -> StepEvents:
-    """The names of the events of each step, as a row has them."""
+    """The names of the events of each step, as a row has them: one that a step took twice (`A & A`) is there twice."""
     found = []
     for symbol, pattern in enumerate(evidence.compiled.query.patterns):
-        events = sorted({entry.event for entry in run.entries if entry.symbol == symbol})
+        events = sorted(entry.event for entry in run.entries if entry.symbol == symbol)
         if events:
             found.append((pattern.name, tuple(map(evidence.name, events))))
     return tuple(found)
@@ -71,7 +77,7 @@ def events_of(evidence: Evidence, run: Run) -> StepEvents:
 
 def _has_values(evidence: Evidence, world: World, run: Run, row: Row) -> bool:
     if row.graph is not None:
-        return True
+        return graph_name(evidence, run) == row.graph
     query, shown = evidence.compiled.query, dict(row.bindings)
     numbers = {name: number for number, name in enumerate(query.variables)}
     seen = seen_from(run.entries, (), world.given)
@@ -136,11 +142,17 @@ def _of_pattern(evidence: Evidence, entry: Entry) -> Iterator[ConditionSeen]:
 
 
 def conditions_of(evidence: Evidence, search: Search, run: Run, place: int) -> Iterator[ConditionSeen]:
-    """The conditions of an entry's step, or those of the match, with what they read."""
+    """The conditions of an entry's step, or those of the match, with what they read when they were decided."""
     world = search.world
     owned = (*world.waiting, *world.at_end) if place == MATCH else world.owned[run.entries[place].symbol]
     for condition in owned:
-        yield condition_seen(evidence, search, run, (place, condition))
+        yield condition_seen(evidence, search, _when_decided(search, run, (place, condition)), (place, condition))
+
+
+def _when_decided(search: Search, run: Run, pair: tuple[int, int]) -> Run:
+    """The run as far as it was when a condition held; a later iteration may have left unbound what it reads."""
+    ends = range(len(run.entries), max(pair[0], 0), -1)
+    return next((each for end in ends if search.true(each := replace(run, entries=run.entries[:end]), pair)), run)
 
 
 def condition_seen(evidence: Evidence, search: Search, run: Run, pair: tuple[int, int]) -> ConditionSeen:

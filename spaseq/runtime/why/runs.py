@@ -112,6 +112,11 @@ class Run:
         return tuple([entry.event for entry in self.entries])
 
     @property
+    def identity(self) -> object:
+        """The same for the ways in which one match of a partition is reached."""
+        return tuple(sorted((e.symbol, e.event, tuple(sorted(e.values.items()))) for e in self.entries))
+
+    @property
     def reach(self) -> tuple[int, int]:
         """The distance that it came: the positive steps taken, then the events."""
         return len({entry.step for entry in self.entries}), len({entry.event for entry in self.entries})

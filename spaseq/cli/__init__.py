@@ -16,7 +16,7 @@ from spaseq.cli.editor_commands import EDITOR_COMMANDS
 from spaseq.cli.event_commands import convert_command, peek_command, sort_command, template_command
 from spaseq.cli.installation_commands import INSTALLATION_COMMANDS
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
-from spaseq.cli.service_commands import serve_command, workbench_command
+from spaseq.cli.service_commands import serve_command, service_group, workbench_command
 from spaseq.cli.test_command import test_command
 from spaseq.outputs import FILE_FORMATS, FORMATS
 
@@ -36,7 +36,7 @@ def main(context: click.Context) -> None:
 
 
 _EVENT_COMMANDS = (sort_command, convert_command, template_command, peek_command)
-_SERVICE_COMMANDS = (serve_command, workbench_command)
+_SERVICE_COMMANDS = (serve_command, service_group, workbench_command)
 for _command in (*_EVENT_COMMANDS, test_command, *_SERVICE_COMMANDS, *EDITOR_COMMANDS, *INSTALLATION_COMMANDS):
     main.add_command(_command)
 

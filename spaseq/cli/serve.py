@@ -10,11 +10,11 @@ from spaseq.service.settings.configuration import Configuration
 from spaseq.service.settings.toml import read_configuration
 
 
-def serve_until_told(config: Path | None, wins: bool, data: Path, host: str, port: int) -> None:
+def serve_until_told(config: Path | None, wins: bool, data: Path, host: str, port: int, accept_loss: bool) -> None:
     """Serve until SIGTERM or Ctrl-C; raises InputError and RunError."""
     configuration = Configuration() if config is None else read_configuration(config)
     process = web_server()
-    process.serve(process.Arguments(configuration, data, host, port, wins))
+    process.serve(process.Arguments(configuration, data, host, port, wins, accept_loss))
 
 
 def web_server() -> ModuleType:

@@ -1,4 +1,4 @@
-"""The commands of the service: `serve`, `workbench`. Only click is imported here."""
+"""The commands of the service: `serve`, `service …`, `workbench`. Only click is imported here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from spaseq.cli import options as common
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 
 
 @click.command("serve", short_help="Run queries over streams that do not end.")
@@ -31,8 +32,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="The address to listen at; FILE declares tokens if others can reach it.",
 )
 @click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=7373, show_default=True)
+@click.option(
+    "--accept-loss", is_flag=True, help="Start once with what is there of a damaged folder, and say what is lost."
+)
 @common.debug_option
-def serve_command(config: Path | None, config_wins: bool, data: Path, host: str, port: int) -> None:
+def serve_command(config: Path | None, config_wins: bool, data: Path, host: str, port: int, accept_loss: bool) -> None:
     """Run queries over streams that do not end, over HTTP, until SIGTERM or Ctrl-C; nothing accepted is lost.
 
     \b
@@ -42,7 +46,62 @@ def serve_command(config: Path | None, config_wins: bool, data: Path, host: str,
 
     if config_wins and config is None:
         raise click.UsageError("--config-wins needs --config")
-    serve_until_told(config, config_wins, data, host, port)
+    serve_until_told(config, config_wins, data, host, port, accept_loss)
+
+
+@click.group("service", short_help="Check, back up and restore the folder of a service.")
+def service_group() -> None:
+    """Check, back up and restore the data folder of a service."""
+
+
+@service_group.command("check", short_help="Read a data folder once, and say what is wrong with it.")
+@click.argument("data", type=_FOLDER)
+@click.option("--repair", is_flag=True, help="Keep what is sound, and say what is lost; then the service starts.")
+@common.debug_option
+@click.pass_context
+def check_command(context: click.Context, data: Path, repair: bool) -> None:
+    """Read the data folder of a service that does not run: chain, checksums, numbers.
+
+    Exit code 0 if it is sound, or nothing is lost by a repair; else 1, and what is wrong, by file and record.
+
+    \b
+    spaseq service check /var/lib/spaseq
+    """
+    from spaseq.cli.maintenance import check_folder
+
+    context.exit(check_folder(data, repair))
+
+
+@service_group.command("backup", short_help="Copy a data folder into a file, also while the service runs.")
+@click.argument("data", type=_FOLDER)
+@click.option(
+    "-o", "--output", "file", metavar="FILE", type=_FILE, required=True, help="Replaced when the copy is whole."
+)
+@common.debug_option
+def backup_command(data: Path, file: Path) -> None:
+    """Copy the data folder of a service into one file, as it is at one moment, also while the service runs.
+
+    \b
+    spaseq service backup /var/lib/spaseq -o spaseq.backup
+    """
+    from spaseq.cli.maintenance import make_backup
+
+    make_backup(data, file)
+
+
+@service_group.command("restore", short_help="Make a data folder from a backup.")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.argument("data", type=click.Path(path_type=Path))
+@common.debug_option
+def restore_command(file: Path, data: Path) -> None:
+    """Make a data folder, which is new or empty, from a backup.
+
+    \b
+    spaseq service restore spaseq.backup /var/lib/spaseq
+    """
+    from spaseq.cli.maintenance import restore_backup
+
+    restore_backup(file, data)
 
 
 @click.command("workbench", short_help="Open the workbench on files.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,13 +87,13 @@ class Served:
         arguments = Arguments(self.configuration, self.folder / "data", LOCAL, self.port, False)
         tokens = Tokens.of(self.configuration.auth)
         state = AppState(self.configuration.limits, tokens, HostPolicy.of(LOCAL, self.configuration.web))
-        with listening(LOCAL, self.port) as listener:
+        with closing(arguments.folder()) as folder, listening(LOCAL, self.port) as listener:
             self.port = listener.getsockname()[1]
-            self._server = Server(state, arguments.opened, self.address)
+            self._server = Server(state, lambda: arguments.opened(folder), self.address)
             begun.set()
             self._server.run(sockets=[listener])
-        if state.service is not None:
-            state.service.close()
+            if state.service is not None:
+                state.service.close()
 
 
 @contextmanager

@@ -39,7 +39,7 @@ from spaseq.service.core.records import Accepted, Advanced, Answered, Deleted, R
 from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
 from spaseq.service.log.group_commit import GroupCommit, NotDurable
-from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.log.segmented import Place, SegmentedLog
 
 SOURCE = "push"
 """The source of dead letters of bodies."""
@@ -99,9 +99,9 @@ class Admission:
     decided     the state with everything that was submitted
     durable     the state with everything that is on disk
 
-    `on_durable` takes each record that is on disk, with its number, in order. `waiting` counts the events that are on
+    `on_durable` takes each record that is on disk, with its place, in order. `waiting` counts the events that are on
     disk and have not been read, of which there may be `queue` before more are refused; a body by itself may have more.
-    `boot` is unlike in any two starts of the service: with it the blank nodes of a body have labels of their own.
+    The blank nodes of a body have labels of their own, with the number of the first record of this start.
     """
 
     def __init__(
@@ -109,15 +109,14 @@ class Admission:
         log: SegmentedLog,
         state: State,
         clock: Clock,
-        on_durable: Callable[[int, Record], None],
+        on_durable: Callable[[Place, Record], None],
         waiting: Callable[[], int],
         queue: int,
-        boot: int,
         kernels: Kernels,
     ) -> None:
         self.decided, self.durable = state.copy(), state.copy()
-        self._clock, self._hand_on, self._waiting, self._queue, self._boot = clock, on_durable, waiting, queue, boot
-        self._kernels, self._submitted = kernels, 0
+        self._clock, self._hand_on, self._waiting, self._queue = clock, on_durable, waiting, queue
+        self._kernels, self._submitted, self._start = kernels, 0, log.next
         self._memories: dict[str, _Memory] = {}
         self._commit: GroupCommit[Record] = GroupCommit(log, self._on_durable, self._on_told, self._on_failure)
         self.deciding = self._commit.deciding
@@ -265,7 +264,7 @@ class Admission:
         )
         letters = [malformed_letter(each.kind, stream, settings.iri, SOURCE, each.line, each) for each in faults]
         unnamed = int(np.count_nonzero(~body.named[taken]))
-        packed = packed_events(events, body.dictionary, f"x{self._boot}") if len(taken) else None
+        packed = packed_events(events, body.dictionary, f"r{self._start}x") if len(taken) else None
         record = Accepted(
             stream, settings.iri, now, progress.position + 1, len(taken), tuple(np.flatnonzero(late).tolist()), packed,
             b"".join([keys[index] for index in taken.tolist()]), int(known.sum()) + body.duplicates, tuple(letters),
@@ -279,12 +278,12 @@ class Admission:
         self.decided.apply(0, record)
         return future
 
-    def _on_durable(self, number: int, record: Record) -> None:
+    def _on_durable(self, place: Place, record: Record) -> None:
         with self.deciding:
-            self._settle(number, record)
+            self._settle(place.number, record)
 
-    def _on_told(self, number: int, record: Record) -> None:
-        self._hand_on(number, record)
+    def _on_told(self, place: Place, record: Record) -> None:
+        self._hand_on(place, record)
         if isinstance(record, Accepted):
             with self.deciding:
                 self._submitted -= record.count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace as relocated
@@ -15,35 +14,37 @@ from msgspec.structs import replace
 
 from kb.base import KnowledgeBases
 from kb.errors import KnowledgeBaseError
-from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.clock import Clock
+from spaseq.service.core.copies import KnowledgeSources, keep_copy
 from spaseq.service.core.decisions import body_reading
 from spaseq.service.core.dependencies import Dependencies
 from spaseq.service.core.meanings import meaning_of, problems_of, users_of
 from spaseq.service.core.records import Deleted, KnowledgePut, Paused, QueryPut, StreamPut
-from spaseq.service.core.state import DeclaredKnowledge, State
+from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, QuerySettings
 from spaseq.service.settings.streams import StreamSettings
+from spaseq.service.store.faults import is_of_the_disk, refusal
 
 
 class Declarations:
     """Changes of what is declared.
 
-    folder      of the copies of knowledge bases: what was put stays, whatever becomes of the file
+    sources     has the folder of the copies of knowledge bases
     has_failed  whether a query, by its name, has failed: one that is put again runs again
     """
 
-    def __init__(self, admission: Admission, folder: Path, clock: Clock, has_failed: Callable[[str], bool]) -> None:
-        self._admission, self._folder, self._clock, self._has_failed = admission, folder, clock, has_failed
+    def __init__(
+        self, admission: Admission, sources: KnowledgeSources, clock: Clock, has_failed: Callable[[str], bool]
+    ) -> None:
+        self._admission, self._folder, self._clock, self._has_failed = admission, sources.folder, clock, has_failed
         self._dependencies = Dependencies()
-        folder.mkdir(parents=True, exist_ok=True)
 
     # --- streams ----------------------------------------------------------------------------------
 
@@ -105,11 +106,6 @@ class Declarations:
             _check_unused(state, state.knowledge[name].settings.iri)
             return self._admission.change(Deleted("kb", name, self._clock.wall()))
 
-    def source(self, declared: DeclaredKnowledge) -> Source:
-        """A knowledge base as the engine takes it: the copy of its file, or its endpoint."""
-        source = declared.settings.source
-        return relocated(source, location=str(self._folder / declared.copy)) if declared.copy else source
-
     def _copied(self, settings: KnowledgeSettings) -> str:
         """The name of the copy of the file; Refused if it is no knowledge base."""
         if settings.path is None:
@@ -120,11 +116,11 @@ class Declarations:
                 digest = file_digest(file, "sha256").hexdigest()
             name = f"{digest}{''.join(path.suffixes[-2:])}"
             if not (self._folder / name).exists():
-                beside = self._folder / f"{name}.part"
-                shutil.copyfile(path, beside)
-                beside.replace(self._folder / name)
+                keep_copy(path, self._folder / name)
             self._check_readable(settings, name)
         except OSError as error:
+            if is_of_the_disk(error):
+                raise refusal(error) from error
             raise Refused(422, "Unusable value", f"path: cannot read {path}: {error.strerror}") from error
         except KnowledgeBaseError as error:
             raise Refused(422, "Unusable value", f"path: {error.located}") from error
@@ -140,6 +136,12 @@ class Declarations:
     def put_query(self, name: str, changes: QueryChanges) -> tuple[bool, Future[int] | None]:
         """Make a query, replace it, or change its settings; what the changes do not name stays."""
         with self._admission.deciding:
+            is_new, record = self.query_put(name, changes)
+            return is_new, None if record is None else self._admission.change(record)
+
+    def query_put(self, name: str, changes: QueryChanges) -> tuple[bool, QueryPut | None]:
+        """True if a query is new, and the record that makes or changes it, None if nothing changes; Refused."""
+        with self._admission.deciding:
             state = self._admission.decided
             known = state.queries.get(name)
             if known is None and changes.text is UNSET:
@@ -153,7 +155,7 @@ class Declarations:
             same = known is not None and known.settings.text == settings.text
             same = same and known is not None and known.settings.max_runs == settings.max_runs and not failed
             since = "kept" if same else changes.since
-            return known is None, self._admission.change(QueryPut(name, self._clock.wall(), settings, since))
+            return known is None, QueryPut(name, self._clock.wall(), settings, since)
 
     def delete_query(self, name: str) -> Future[int]:
         """Delete a query whose stream nobody reads."""

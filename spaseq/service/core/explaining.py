@@ -25,10 +25,12 @@ from spaseq.service.core.meanings import declared_meaning, meaning_of, producers
 from spaseq.service.core.past_events import PastEvents
 from spaseq.service.core.records import QueryPut, decoded
 from spaseq.service.core.replay import Replay
-from spaseq.service.core.results import Results, time_of
+from spaseq.service.core.results import Results, sound_line, time_of
 from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
 from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.store.damage import is_in_a_place
+from spaseq.service.store.faults import of_damage
 
 TEXTS_MAX = 10
 """Earlier texts of a query that are tried for a row that the present one does not give."""
@@ -126,6 +128,8 @@ class Explaining:
             try:
                 yield
             except RunError as error:
+                if (damage := of_damage(error)) is not None:
+                    raise damage from error
                 detail = f"{error.message}; {error.hint}" if error.hint else error.message
                 raise Refused(503, "Not now", detail) from error
 
@@ -175,7 +179,7 @@ class Explaining:
             newest = self._results.newest_row(name)
             detail = f"match: there is no row {number}: " + (f"the newest is {newest}" if newest else "there is none")
             raise Refused(422, "Unusable value", detail)
-        row = _row_of(found[0][1])
+        row = _row_of(sound_line(name, *found[0]))
         at_its_time = takewhile(lambda other: other.time == row.time, self._rows_before(name, number))
         return row, sum(other == row for other in at_its_time)
 
@@ -186,7 +190,8 @@ class Explaining:
         while number > least:
             begin = max(least, number - ROWS_AT_ONCE)
             for _, line in reversed(self._results.rows(name, begin - 1, number - begin)):
-                yield _row_of(line)
+                if not is_in_a_place(line):
+                    yield _row_of(line)
             number = begin
 
 

@@ -7,6 +7,8 @@ group of its own, with the queries that read its stream. The producers of the st
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,7 +23,11 @@ from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
 from spaseq.service.core.meanings import streams_read
 from spaseq.service.core.records import Accepted, Advanced
+from spaseq.service.store import faults
 
+READ_AGAIN_S = 1.0
+"""Seconds after which the log is read again that the disk did not give."""
+_logger = logging.getLogger("spaseq.service")
 Batches = Callable[[Accepted], EventBatch]
 """The events of a record that are not late, with the ids of the service's dictionary."""
 
@@ -112,6 +118,8 @@ class Group:
     checked     the number up to which it is known which queries had failed before a restart
     asleep_until    the monotonic time before which it does not read, as an endpoint that it waits for is away
     failures    of the endpoint, one after the other
+    fault       of the disk, for which it does not read on; "" while it can
+    rebuilding  queries whose states are to be rebuilt from the log before it reads on
     """
 
     network: Network
@@ -125,6 +133,8 @@ class Group:
     checked: int = -1
     asleep_until: float = 0.0
     failures: int = 0
+    fault: str = ""
+    rebuilding: set[str] = field(default_factory=set)
 
     def enter(self, running: Running) -> None:
         """Have a query as a member, in place of one of its name."""
@@ -132,6 +142,11 @@ class Group:
         running.waiting = self.waiting
         if running.found:
             self.waiting[running] = None
+
+    def fail(self, running: Running, reason: Exception) -> None:
+        """Stop a query."""
+        running.reader.stop(reason)
+        running.error, self.failing = in_words(reason), True
 
     def read(self, records: Sequence[Accepted | Advanced], batches: Batches) -> None:
         """Read consecutive records that only bring events and watermarks."""
@@ -153,6 +168,13 @@ class Group:
         for iri in streams_read(meaning):
             if watermarks.get(iri, BEFORE_ALL) != BEFORE_ALL:
                 self.network.advance(iri, watermarks[iri])
+
+    def wait_for_disk(self, fault: OSError) -> None:
+        """Read on after a pause."""
+        if not self.fault:
+            names = ", ".join(name for name, running in self.members.items() if not running.shadow)
+            _logger.error("the log cannot be read for %s: %s; trying again", names, fault)
+        self.fault, self.asleep_until = faults.in_words(fault), time.monotonic() + READ_AGAIN_S
 
     def take_found(self) -> Iterator[tuple[Running, list[str]]]:
         """The rows since the last call."""

@@ -9,6 +9,7 @@ not stored again.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable
@@ -19,11 +20,14 @@ from typing import TypeVar
 from spaseq.service.core.groups import Group
 from spaseq.service.core.history import Marks
 from spaseq.service.core.queries import Queries
-from spaseq.service.core.records import Accepted, Advanced, Deleted, QueryPut, Record, decoded
+from spaseq.service.core.records import Accepted, Advanced, Deleted, Lost, QueryPut, Record, decoded
+from spaseq.service.core.rest import Rest, UntilFault
 from spaseq.service.core.state import State
 from spaseq.service.core.storing import Storing
 from spaseq.service.errors import Refused
-from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.log.groups import UNLINKED
+from spaseq.service.log.segmented import Place, SegmentedLog
+from spaseq.service.store.faults import in_words, is_passing
 
 READ_EVENTS_MAX = 20_000
 """Events that are read before their rows are stored."""
@@ -31,6 +35,8 @@ SNAPSHOT_RECORDS, SNAPSHOT_EVENTS = 10_000, 200_000
 """Records, or events in them, after which a snapshot is due: what comes behind it is read again after a crash."""
 SNAPSHOT_PART = 20
 """Events alone make a snapshot due only after so many times as long as the last one took, as matching waits for it."""
+SAVE_AGAIN_S_MIN, SAVE_AGAIN_S_MAX = 1.0, 60.0
+"""Seconds after which a snapshot that the disk did not take is tried again, twice as many each time."""
 _T = TypeVar("_T")
 _logger = logging.getLogger("spaseq.service")
 
@@ -38,23 +44,27 @@ _logger = logging.getLogger("spaseq.service")
 class Matcher:
     """Reads records on disk as `hand` gives them, in order.
 
-    state       what is declared, up to the last record that was read
+    place       of the last record that was read
+    state       what is declared, up to it
     snapshot    is called when one is due, between two records
     failure     of the thread itself: nothing is read any more
+    save_fault  of the disk, which did not take the last snapshot; "" if it did
     """
 
     def __init__(
         self,
         log: SegmentedLog,
+        place: Place,
         state: State,
         queries: Queries,
         marks: Marks,
         storing: Storing,
         snapshot: Callable[[], None],
+        rest: Rest,
     ) -> None:
-        self.state, self.queries, self.marks = state, queries, marks
-        self._log, self._storing, self._snapshot = log, storing, snapshot
-        self._waiting: deque[tuple[int, Record]] = deque()
+        self.place, self.state, self.queries, self.marks = place, state, queries, marks
+        self._log, self._storing, self._snapshot, self._rest = log, storing, snapshot, rest
+        self._waiting: deque[tuple[Place, Record]] = deque()
         self._events = 0
         self._calls: deque[Callable[[], None]] = deque()
         self._looks: deque[Callable[[], None]] = deque()
@@ -62,6 +72,8 @@ class Matcher:
         self._closed = False
         self._saved, self._unsaved_events, self._rested = state.number, 0, 0.0
         self.failure: Exception | None = None
+        self.save_fault = ""
+        self._save_at, self._save_again_s = 0.0, 0.0
         self._thread = Thread(target=self._run, name="spaseq-matcher", daemon=True)
 
     @property
@@ -71,12 +83,13 @@ class Matcher:
 
     def start(self) -> None:
         """Begin to read what `hand` gives."""
+        self._rest.begin()
         self._thread.start()
 
-    def hand(self, number: int, record: Record) -> None:
+    def hand(self, place: Place, record: Record) -> None:
         """Give the next record that is on disk."""
         with self._changed:
-            self._waiting.append((number, record))
+            self._waiting.append((place, record))
             self._events += record.count if isinstance(record, Accepted) else 0
             self._changed.notify()
 
@@ -123,7 +136,8 @@ class Matcher:
             self._read(self._taken())
 
     def close(self) -> None:
-        """Read what has been given, and end."""
+        """Read what has been given, and end; what the disk does not take now is read again from the log."""
+        self._rest.end()
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -148,7 +162,9 @@ class Matcher:
         """Wait for work and do some of it; False at the end. Calls are made when what was given has been read."""
         with self._changed:
             while not (self._waiting or self._calls or self._looks or self._closed or self.queries.lagging):
-                self._changed.wait(self.queries.next_look_s)
+                if self.save_fault and self._is_snapshot_due:
+                    break
+                self._changed.wait(self._next_look_s)
             records = self._taken()
             looks, calls = len(self._looks), 0 if self._waiting else len(self._calls)
             if self._closed and not (calls or looks or records):
@@ -161,68 +177,99 @@ class Matcher:
         for group in self.queries.lagging:
             self._catch_up(group)
         if self._is_snapshot_due:
-            self.save()
+            self._try_save()
         return True
 
     @property
+    def _next_look_s(self) -> float | None:
+        """Seconds until there may be work that nobody has given; None: there is none."""
+        save = max(0.01, self._save_at - time.monotonic()) if self.save_fault else None
+        return min((each for each in (save, self.queries.next_look_s) if each is not None), default=None)
+
+    @property
     def _is_snapshot_due(self) -> bool:
+        if self.save_fault:
+            return time.monotonic() >= self._save_at
         if self.state.number >= self._saved + SNAPSHOT_RECORDS:
             return True
         return self._unsaved_events >= SNAPSHOT_EVENTS and time.monotonic() >= self._rested
 
     def save(self) -> None:
-        """Store a snapshot."""
+        """Store a snapshot; what the disk does not take is tried again after a pause. Raises OSError, sqlite3.Error."""
         begin = time.monotonic()
-        self._snapshot()
+        try:
+            self._snapshot()
+        except (OSError, sqlite3.Error) as error:
+            if is_passing(error):
+                self._save_later(error)
+            raise
+        self.save_fault = ""
         self._saved, self._unsaved_events = self.state.number, 0
         self._rested = time.monotonic() + SNAPSHOT_PART * (time.monotonic() - begin)
+
+    def _save_later(self, error: Exception) -> None:
+        if not self.save_fault:
+            _logger.error("the state cannot be written: %s; trying again", in_words(error))
+            self._save_again_s = SAVE_AGAIN_S_MIN / 2
+        self._save_again_s = min(SAVE_AGAIN_S_MAX, 2 * self._save_again_s)
+        self.save_fault, self._save_at = in_words(error), time.monotonic() + self._save_again_s
+
+    def _try_save(self) -> None:
+        """Store a snapshot, or later."""
+        try:
+            self.save()
+        except (OSError, sqlite3.Error) as error:
+            if not is_passing(error):
+                raise
 
     @property
     def unsaved(self) -> bool:
         """True if records have been read since the last snapshot."""
         return self.state.number > self._saved
 
-    def _taken(self) -> list[tuple[int, Record]]:
+    def _taken(self) -> list[tuple[Place, Record]]:
         """The next records, of a bounded number of events; those whose dead letters are stored apart from others."""
-        taken, events = list[tuple[int, Record]](), 0
+        taken, events = list[tuple[Place, Record]](), 0
         while self._waiting and events < READ_EVENTS_MAX:
-            number, record = self._waiting.popleft()
-            taken.append((number, record))
+            place, record = self._waiting.popleft()
+            taken.append((place, record))
             count = record.count if isinstance(record, Accepted) else 0
             self._events -= count
             self._unsaved_events += count
             events += max(1, count)
-            if number == self._storing.read:
+            if place.number == self._storing.read:
                 break
         return taken
 
-    def _read(self, records: list[tuple[int, Record]]) -> None:
+    def _read(self, records: list[tuple[Place, Record]]) -> None:
         """Read consecutive records, and store their rows."""
         part: list[Accepted | Advanced] = []
-        for number, record in records:
+        for place, record in records:
             if isinstance(record, Accepted | Advanced):
                 part.append(record)
-                self.state.apply(number, record)
+                self.state.apply(place.number, record)
                 continue
             self._read_events(part)
             part = []
-            self._before(record)
-            self.state.apply(number, record)
-            self.queries.change(number, record, self.state)
+            self._before(place, record)
+            self._storing.letters += record.letters() if isinstance(record, Lost) else []
+            self.state.apply(place.number, record)
+            self.queries.change(place.number, record, self.state)
         self._read_events(part)
         if records:
-            self.queries.main.number = records[-1][0]
-            self._storing.store_main(self.queries.main, self.queries.bound_letters())
+            self.place, _ = records[-1]
+            self.queries.main.number = self.place.number
+            self._storing.store_main(self.queries.main, self.queries.bound_letters(), self.place)
             for group in self.queries.aside:  # what its queries found before they were put aside
-                self._storing.store(group, [])
+                self._storing.store(group, [], self.place)
 
-    def _before(self, record: Record) -> None:
+    def _before(self, place: Place, record: Record) -> None:
         """Store what is found before a query is replaced or deleted, and forget one before it is deleted."""
         if isinstance(record, QueryPut):
-            self._storing.store(self.queries.main, [])
+            self._storing.store(self.queries.main, [], place)
         if isinstance(record, Deleted) and record.kind == "query" and record.name in self.state.queries:
             for group in self.queries.groups:
-                self._storing.store(group, [])
+                self._storing.store(group, [], place)
             self._storing.forget(self.state.queries[record.name].number)
 
     def _read_events(self, records: list[Accepted | Advanced]) -> None:
@@ -235,22 +282,29 @@ class Matcher:
         self.marks.note(self.state.number, records[-1].at, self.state.largest)
 
     def _catch_up(self, group: Group) -> None:
-        """Let a group read some more of the log; one that has caught up joins the main group."""
+        """Let a group read some more of the log, or later; one that has caught up joins the main group."""
+        if not self.queries.has_rebuilt(group):
+            return
         part: list[Accepted | Advanced] = []
-        events, last = 0, group.number
-        for number, data in self._log.read(group.number + 1):
-            if number > self.queries.main.number or events >= READ_EVENTS_MAX:
+        events, last = 0, Place(group.number, UNLINKED)
+        records = UntilFault(self._log.read_linked(group.number + 1))
+        for place, data in records:
+            if place.number > self.queries.main.number or events >= READ_EVENTS_MAX or group.rebuilding:
                 break
-            last, record = number, decoded(data)
+            last, record = place, decoded(data)
             if isinstance(record, Accepted | Advanced):
                 part.append(record)
                 events += record.count if isinstance(record, Accepted) else 1
                 continue
             self.queries.read(group, part)
             part = []
-            self._storing.store(group, [])
-            self.queries.change_aside(group, number, record, self.state)
+            self._storing.store(group, [], place)
+            self.queries.change_aside(group, place.number, record, self.state)
         self.queries.read(group, part)
-        group.number = last
-        self._storing.store(group, self.queries.bound_letters())
-        self.queries.join(group)
+        group.number = last.number
+        self._storing.store(group, self.queries.bound_letters(), last)
+        if records.fault is not None:
+            group.wait_for_disk(records.fault)
+        else:
+            group.fault = ""
+            self.queries.join(group)

@@ -10,6 +10,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.setup import endpoints_of
 from spaseq.errors import Problem
 from spaseq.lang.parse import check, parse
+from spaseq.service.core.records import Accepted, Advanced, Paused, QueryPut, Record
 from spaseq.service.core.state import State
 
 UNKNOWN_STREAM, UNKNOWN_KNOWLEDGE = "SV001", "SV002"
@@ -87,6 +88,19 @@ def problems_of(
     for iri in (iri for iri in meaning.knowledge if iri not in bases):
         problems.append(_unknown(UNKNOWN_KNOWLEDGE, f"there is no knowledge base <{iri}>", text, iri))
     return (None if any(each.severity == "error" for each in problems) else meaning), problems
+
+
+def can_take(state: State, record: Record) -> bool:
+    """False of a record that needs something which was declared in a record that is lost."""
+    match record:
+        case Accepted(stream, iri) | Advanced(stream, iri):
+            return stream in state.streams and state.streams[stream].settings.iri == iri
+        case QueryPut(name, _, settings, since):
+            meaning, _ = problems_of(state, derived_streams(state).values(), settings.text, name)
+            return meaning is not None and (since != "kept" or name in state.queries)
+        case Paused(name):
+            return name in state.queries
+    return True
 
 
 def streams_read(meaning: TemporalQuery) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import NEVER_LATE_NS
 from spaseq.runtime.state.saved_states import shape_digest
+from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import uses_knowledge
@@ -59,12 +60,12 @@ class Operators:
     over    is entered while events are read
     """
 
-    def __init__(self, knowledge: Knowledge, source: Callable[[DeclaredKnowledge], Source], kernels: Kernels) -> None:
+    def __init__(self, knowledge: Knowledge, sources: KnowledgeSources, kernels: Kernels) -> None:
         self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
-        self._source = source
+        self._sources = sources
         self._patient: set[str] = set()
         self._declared, later = knowledge.first()
-        impatient = {iri: self._impatient(iri, source(each)) for iri, each in self._declared.items()}
+        impatient = {iri: self._impatient(iri, sources.source(each)) for iri, each in self._declared.items()}
         self._setup = Setup(impatient, RunOptions(), self.dictionary, changing=True)
         self.over = BatchOver(self._setup.bases)
         self._replaced: list[_Replaced] = []
@@ -84,7 +85,9 @@ class Operators:
         """Use a knowledge base, as a record says, for the groups that have read the record."""
         iri = declared.settings.iri
         self._patient.discard(iri)
-        replaced = self._setup.supply(iri, self._impatient(iri, self._source(declared)))
+        replaced = self._sources.used(
+            lambda: self._setup.supply(iri, self._impatient(iri, self._sources.source(declared)))
+        )
         if replaced is not None:
             self._replaced.append(_Replaced(number, self._declared[iri], replaced))
         self._declared[iri] = declared
@@ -132,6 +135,9 @@ class Operators:
         running.lines = self._lines
         running.reader = group.network.add(operator, running.take)
         group.enter(running)
+        for iri, reason in self._sources.lost.items():
+            if not running.error and uses_knowledge(running.meaning, iri):
+                group.fail(running, reason)
         group.advance(running.meaning, group.watermarks)
 
     def put_in(self, group: Group, running: Running, state: list[Any]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -18,17 +20,22 @@ from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.sinks.feed import SinkPosition
+from spaseq.service.sinks.places import fault_of
 from spaseq.service.store.database import Database
-from spaseq.service.store.writes import store_delivered
+from spaseq.service.store.faults import refused
+from spaseq.service.store.writes import forget_sinks, store
 
 
 class Outside:
-    """Sources and sinks of what is declared. They are at work from `start` to `close`."""
+    """Sources and sinks of what is declared. They are at work from `start` to `close`.
 
-    def __init__(self, admission: Admission, results: Results, database: Database) -> None:
-        self._admission, self._results, self._database = admission, results, database
+    data    the data folder, in which no sink may write
+    """
+
+    def __init__(self, admission: Admission, results: Results, database: Database, data: Path) -> None:
+        self._admission, self._results, self._database, self._data = admission, results, database, data
         self._connections: Connections | None = None
-        self._following = Lock()
+        self._following, self._entering = Lock(), Lock()
 
     def start(self) -> None:
         """Begin with all that is declared; what lacks a package or a secret is said to have failed."""
@@ -57,18 +64,60 @@ class Outside:
             if self._connections is not None:
                 self._connections.put_source(name, None if stream is None else stream.settings.source, lenient=True)
 
-    def check_query(self, name: str, changes: QueryChanges) -> None:
-        """Refused if a sink cannot be made here; new sinks begin behind the rows that there are."""
+    @contextmanager
+    def entering(
+        self, name: str, changes: QueryChanges, checked: Callable[[str, QueryChanges], object]
+    ) -> Iterator[None]:
+        """The time in which a query is put: its new sinks begin behind the rows that there are.
+
+        Refused, before anything is written, if a sink cannot be made here, or for what `checked` finds.
+        """
         if changes.sinks is UNSET:
+            yield
             return
         sinks = changes.sinks
-        _check("sinks", lambda: Connections.check(name, sinks=sinks))
+        with self._entering:
+            _check("sinks", lambda: Connections.check(name, sinks=sinks))
+            self._check_files(name, sinks)
+            checked(name, changes)
+            begun = self._begin(name, sinks)
+            try:
+                yield
+            except Refused as refused:
+                if refused.status != 503:  # then it may be in the log all the same
+                    self._forget(begun)
+                raise
+
+    def _check_files(self, name: str, sinks: tuple[SinkSettings, ...]) -> None:
+        """Refused for a file in the data folder, or one that another sink has, by whatever name."""
+        files = [(f"sinks[{number}].file", sink.file) for number, sink in enumerate(sinks) if sink.file is not None]
+        if not files:
+            return
+        with self._admission.deciding:
+            others = {
+                sink.file: f"a sink of query '{other}'"
+                for other, query in self._admission.decided.queries.items()
+                for sink in query.settings.sinks
+                if other != name and sink.file is not None
+            }
+        if (fault := fault_of(files, others, str(self._data))) is not None:
+            raise Refused(422, "Unusable value", fault)
+
+    def _begin(self, name: str, sinks: tuple[SinkSettings, ...]) -> list[str]:
+        """Let new sinks begin behind the rows that there are; their keys."""
         known = self._admission.durable.queries.get(name)
         before = set() if known is None else {sink.key for sink in known.settings.sinks}
         newest = 0 if known is None else self._results.newest_row(name)
-        for sink in sinks:
-            if sink.key not in before:
-                self.store_sink_position(name, sink.key, SinkPosition(newest))
+        begun = [sink.key for sink in sinks if sink.key not in before]
+        for key in begun:
+            self.store_sink_position(name, key, SinkPosition(newest))
+        return [f"{name} {key}" for key in begun]
+
+    def _forget(self, begun: list[str]) -> None:
+        """Delete the positions of sinks that there are not to be."""
+        if begun:
+            with refused(), self._database.transaction() as write:
+                forget_sinks(write, begun)
 
     def query_changed(self, name: str) -> None:
         """Follow what is declared now."""
@@ -99,11 +148,13 @@ class Outside:
 
     def rows(self, name: str, after: int | None, limit: int) -> list[tuple[int, str]]:
         """See `connections.ends.Core`."""
-        return self._results.rows(name, after, limit)
+        with refused():
+            return self._results.rows(name, after, limit)
 
     def newest_row(self, name: str) -> int:
         """See `connections.ends.Core`."""
-        return self._results.newest_row(name)
+        with refused():
+            return self._results.newest_row(name)
 
     def on_rows(self, name: str, notify: Callable[[], None]) -> Callable[[], None]:
         """See `connections.ends.Core`."""
@@ -111,13 +162,14 @@ class Outside:
 
     def sink_position(self, name: str, sink: str) -> SinkPosition:
         """See `connections.ends.Core`."""
-        found = self._database.delivered(f"{name} {sink}")
+        with refused():
+            found = self._database.delivered(f"{name} {sink}")
         return SinkPosition() if found is None else SinkPosition(*found)
 
     def store_sink_position(self, name: str, sink: str, position: SinkPosition) -> None:
         """See `connections.ends.Core`."""
-        with self._database.transaction() as write:
-            store_delivered(write, f"{name} {sink}", position.n, position.note)
+        with refused(), self._database.transaction() as write:
+            store(write, "delivered", f"{name} {sink}", position.n, position.note)
 
 
 def _check(key: str, made: Callable[[], None]) -> None:

@@ -10,10 +10,11 @@ from arrays.times import BEFORE_ALL
 from kb.source import Source
 from sparql_gpm.times import format_time
 from spaseq.engine.described import describe
+from spaseq.errors import RunError
 from spaseq.explain.render import to_json
 from spaseq.lang.parse import parse
 from spaseq.service.core.admission import Admission
-from spaseq.service.core.declarations import Declarations
+from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.meanings import derived_streams
 from spaseq.service.core.outside import Outside
 from spaseq.service.core.queries import Queries
@@ -25,8 +26,8 @@ from spaseq.service.store.database import Database
 class Overview:
     """Streams, knowledge bases and queries with their counters; any thread asks."""
 
-    def __init__(self, admission: Admission, declarations: Declarations, queries: Queries, database: Database) -> None:
-        self._admission, self._declarations = admission, declarations
+    def __init__(self, admission: Admission, sources: KnowledgeSources, queries: Queries, database: Database) -> None:
+        self._admission, self._sources = admission, sources
         self._queries, self._database = queries, database
         self.outside: Outside | None = None
 
@@ -83,9 +84,12 @@ class Overview:
         return found
 
     def sources(self) -> Mapping[str, Source]:
-        """The knowledge bases as the engine takes them, by IRI."""
+        """The knowledge bases as the engine takes them, by IRI; Refused (500) if a copy is damaged."""
         state = self._state
-        return {each.settings.iri: self._declarations.source(each) for each in state.knowledge.values()}
+        try:
+            return {each.settings.iri: self._sources.whole(each) for each in state.knowledge.values()}
+        except RunError as error:
+            raise Refused(500, "Damaged", error.message) from error
 
     def _stream(self, name: str) -> dict[str, Any]:
         declared = self._state.streams[name]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kb.source import Source
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
@@ -18,6 +17,7 @@ from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.service.core.admission import SOURCE
+from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
@@ -25,6 +25,7 @@ from spaseq.service.core.meanings import meaning_of, producers, streams_read, us
 from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back, shadow_of
 from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
+from spaseq.service.core.rest import UntilFault
 from spaseq.service.core.sizes import Sizes
 from spaseq.service.core.state import DeclaredKnowledge, DeclaredQuery, State
 
@@ -41,7 +42,7 @@ class Queries:
     main        the group that follows the log
     aside       groups whose queries are paused, or catch up
     replaced    knowledge bases that groups use which lag behind
-    source      of a knowledge base
+    sources     the knowledge bases
     past        of the log
     """
 
@@ -49,13 +50,13 @@ class Queries:
         self,
         state: State,
         replaced: Sequence[tuple[int, DeclaredKnowledge]],
-        source: Callable[[DeclaredKnowledge], Source],
+        sources: KnowledgeSources,
         past: Past,
         kernels: Kernels,
     ) -> None:
         self._past = past
         newest = {each.settings.iri: each for each in state.knowledge.values()}
-        self.operators = Operators(Knowledge(newest, replaced), source, kernels)
+        self.operators = Operators(Knowledge(newest, replaced), sources, kernels)
         self.main = Group(self.operators.network(), state.number)
         self.aside: list[Group] = []
         self.sizes = Sizes(self.operators.dictionary)
@@ -65,7 +66,7 @@ class Queries:
         """The groups that have more to read."""
         now = time.monotonic()
         able = (group for group in self.aside if not group.pausing and group.asleep_until <= now)
-        return [group for group in able if group.number < self.main.number]
+        return [group for group in able if group.number < self.main.number or group.rebuilding]
 
     @property
     def groups(self) -> list[Group]:
@@ -212,7 +213,7 @@ class Queries:
 
     def join(self, group: Group) -> None:
         """Let a group that has caught up go on with the main group, unless a producer of it lags behind."""
-        if group.is_idle or caught_up(group, self.main):
+        if group.is_idle or (caught_up(group, self.main) and not group.rebuilding):
             move_all(self.operators, group, self.main)
             self.aside.remove(group)
             self._close_replaced()
@@ -269,7 +270,8 @@ class Queries:
             self._rebuild(group, running)
         else:
             self.operators.add(group, running)
-        if known is None and declared is not None and declared.paused and not declared.paused_by:
+        is_here = record.name in group.members  # it is apart if the log could not be read
+        if is_here and known is None and declared is not None and declared.paused and not declared.paused_by:
             self._pause(group, record.name)  # release 0.1.0 did not note by which record
 
     def rebuild(self, group: Group, running: Running) -> None:
@@ -277,20 +279,43 @@ class Queries:
         group.network.remove(running.reader, keep_readers=True)
         self._rebuild(group, running)
 
+    def has_rebuilt(self, group: Group) -> bool:
+        """Rebuild the states of a group that could not be read from the log before; False if that fails again."""
+        group.asleep_until = 0.0
+        for name in sorted(group.rebuilding):
+            group.rebuilding.discard(name)
+            if name in group.members:
+                self.rebuild(group, group.members[name])
+        return not group.rebuilding
+
     def _rebuild(self, group: Group, running: Running) -> None:
-        """Let a group read a query whose state comes from the log; what it found there is not reported."""
+        """Let a group read a query whose state comes from the log; what it found there is not reported.
+
+        If the log cannot be read, the query waits apart until it can be, and others go on.
+        """
         again = Group(self.operators.network(), group.number)
         for each in [*group.upstream([running]), running]:
             self.operators.add(again, Running(each.name, 0, 0, each.meaning, each.text, each.max_runs, shadow=True))
-        for records in self._past([each.meaning for each in again.members.values()], group):
+        past = UntilFault(self._past([each.meaning for each in again.members.values()], group))
+        for records in past:
             with self.operators.over:
                 again.read(records, self._on_time)
+        if past.fault is None:
+            self._use_state(group, running, again)
+        else:
+            self.operators.add(group, running)
+            group = self._apart(group, running.name) if group is self.main else group
+            group.rebuilding.add(running.name)
+            group.wait_for_disk(past.fault)
+        for each in again.members.values():
+            again.network.remove(each.reader, keep_readers=True)
+
+    def _use_state(self, group: Group, running: Running, again: Group) -> None:
+        """Let a group read a query that goes on as it is in another group."""
         for each in list(again.members.values()):  # a stream may have been still since before what was read
             again.advance(each.meaning, group.watermarks)
         running.error, group.failing = _failures(again).get(running.name, ""), True
         self.operators.put_in(group, running, again.network.state_of(again.members[running.name].reader))
-        for each in again.members.values():
-            again.network.remove(each.reader, keep_readers=True)
 
     def _pause(self, group: Group, name: str) -> None:
         """Pause a query of a group: it waits in another group, and so do the queries that read its stream."""
@@ -301,6 +326,8 @@ class Queries:
         moved = group.downstream(group.members[name])
         other = apart(self.operators, group, moved)
         other.take_expected(group, moved)
+        other.rebuilding = group.rebuilding & other.members.keys()
+        group.rebuilding &= group.members.keys()
         self.aside.append(other)
         return other
 

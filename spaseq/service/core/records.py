@@ -120,7 +120,25 @@ class Paused(msgspec.Struct, frozen=True, array_like=True, tag="pause"):
     paused: bool
 
 
-Record: TypeAlias = Accepted | Advanced | StreamPut | KnowledgePut | QueryPut | Deleted | Paused
+class Lost(msgspec.Struct, frozen=True, array_like=True, tag="lost"):
+    """Something was lost on disk, and that was accepted: the service has gone on with what was there.
+
+    what        was lost, each in words
+    records     of the log, so many
+    rows        and dead letters, so many
+    """
+
+    at: int
+    what: tuple[str, ...]
+    records: int
+    rows: int
+
+    def letters(self) -> list[DeadLetter]:
+        """The dead letters that say so."""
+        return [DeadLetter("lost", "", "", 0, 0, f"lost on disk: {each}", "", sort="lost") for each in self.what]
+
+
+Record: TypeAlias = Accepted | Advanced | StreamPut | KnowledgePut | QueryPut | Deleted | Paused | Lost
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[tuple[int, Record]] = msgspec.msgpack.Decoder(tuple[int, Record])

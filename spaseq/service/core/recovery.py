@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.matcher import Matcher
+from spaseq.service.core.meanings import can_take
 from spaseq.service.core.records import Accepted, decoded
 from spaseq.service.core.snapshots import Saved
 from spaseq.service.log.segmented import SegmentedLog
@@ -21,10 +22,12 @@ def recover(saved: Saved, log: SegmentedLog, admission: Admission, matcher: Matc
     for memory in saved.memories:
         admission.restore(memory.stream, memory.restored(), memory.answers)
     held = 0
-    for number, data in log.read(saved.state.number + 1):
+    for place, data in log.read_linked(saved.state.number + 1):
         record = decoded(data)
-        admission.replay(number, record)
-        matcher.hand(number, record)
+        if log.has_lost and not can_take(admission.durable, record):
+            continue  # what it needs was declared in a record that is lost, which was accepted
+        admission.replay(place.number, record)
+        matcher.hand(place, record)
         held += max(1, record.count) if isinstance(record, Accepted) else 1
         if held >= KERNEL_REPLAY_EVENTS_MIN:
             held = 0

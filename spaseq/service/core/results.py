@@ -13,9 +13,13 @@ from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.outputs.trig import named_graph
 from spaseq.service.errors import Refused
+from spaseq.service.log.segments import WAYS
+from spaseq.service.store.damage import DATABASE, is_in_a_place
 from spaseq.service.store.database import Database
 from spaseq.service.store.writes import Row
 
+COUNTED_ROWS = 1_000
+"""Rows that are read at a time to count those that are damaged."""
 FRESH_ROWS_MAX = 500
 FRESH_CHARACTERS_MAX = 1 << 20
 """Of rows of a query that are kept in memory for those who follow it."""
@@ -34,8 +38,8 @@ class _Fresh:
 
     def add(self, found: Sequence[Row]) -> None:
         """Add rows; of more than there is room for, the newer half, and the last one in any case, are kept."""
-        self.rows += [(n, text) for _, n, _, text in found]
-        self.characters += sum([len(text) for _, _, _, text in found])
+        self.rows += [(n, text) for _, n, *_, text in found]
+        self.characters += sum([len(text) for *_, text in found])
         if len(self.rows) > FRESH_ROWS_MAX or self.characters > FRESH_CHARACTERS_MAX:
             sizes = accumulate(len(text) for _, text in reversed(self.rows[-FRESH_ROWS_MAX // 2 :]))
             kept = max(1, sum(1 for size in sizes if size <= FRESH_CHARACTERS_MAX // 2))
@@ -69,8 +73,16 @@ class Results:
         found = self.rows(name, max(0, number - 1), 1)
         if not found or found[0][0] != number:
             raise Refused(404, "No such row", f"'{name}' has no row {number}")
-        row: dict[str, Any] = json.loads(found[0][1])
+        row: dict[str, Any] = json.loads(sound_line(name, *found[0]))
         return row
+
+    def damaged(self, name: str, after: int | None, limit: int) -> int:
+        """The number of rows that are damaged on disk among those that `rows` gives; they are read for it."""
+        count = 0
+        while limit > 0 and (page := self.rows(name, after, min(limit, COUNTED_ROWS))):
+            count += sum(is_in_a_place(line) for _, line in page)
+            after, limit = page[-1][0], limit - len(page)
+        return count
 
     def fresh_rows(self, name: str, after: int) -> list[tuple[int, str]] | None:
         """The rows after one, if they are in memory, as those of queries that somebody follows are for a while.
@@ -89,16 +101,19 @@ class Results:
         """The number of the newest row; 0: there was none."""
         return self._database.newest_row(self._number_of(name))
 
-    def trig_rows(self, name: str, after: int | None, limit: int) -> str:
-        """The rows of a CONSTRUCT query as TriG."""
-        parts = []
+    def trig_rows(self, name: str, after: int | None, limit: int) -> tuple[str, int]:
+        """The rows of a CONSTRUCT query as TriG, and the number of those that are left out, as they are damaged."""
+        parts, damaged = [], 0
         for _, line in self.rows(name, after, limit):
+            if is_in_a_place(line):
+                damaged += 1
+                continue
             row = json.loads(line)
             if "graph" not in row:
                 detail = f"'{name}' is no CONSTRUCT query: ask for application/x-ndjson"
                 raise Refused(406, "Not acceptable", detail)
             parts.append(named_graph(row["graph"], time_of(row["time"]), row["triples"]))
-        return "".join(parts)
+        return "".join(parts), damaged
 
     def dead_letters(self, after: int, limit: int) -> list[str]:
         """Dead letters by number, each a line of NDJSON."""
@@ -136,6 +151,13 @@ class Results:
             told = [notify for name in names for notify in self._told.get(name, ())]
         for notify in told:
             notify()
+
+
+def sound_line(name: str, number: int, line: str) -> str:
+    """The line of a row; Refused (500) if the row is damaged on disk."""
+    if is_in_a_place(line):
+        raise Refused(500, "Damaged", f"row {number} of '{name}' is damaged on disk ({DATABASE}); {WAYS}")
+    return line
 
 
 def time_of(text: str) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from sparql_gpm.dictionary import Dictionary
 from spaseq.runtime.state.released import separated
 from spaseq.runtime.state.saved_states import InputState, QueryState
 from spaseq.runtime.state.snapshot import loads
-from spaseq.service.core.groups import Expected, Group, Running, in_words
+from spaseq.service.core.groups import Expected, Group, Running
 from spaseq.service.core.meanings import meaning_of
 from spaseq.service.core.queries import Queries
 
@@ -44,6 +45,25 @@ class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
     together: bytes = b""
     inputs: list[InputState] = []
     expected: dict[str, Expected] = {}
+    rebuilding: set[str] = set()
+
+    def apart(self, name: str, parts: dict[str, bytes]) -> SavedGroup:
+        """The group without its states, which are put among the parts of the snapshot; `name`: of the group there."""
+        parts |= {f"{name} query {each.name}": each.state.blob for each in self.queries if each.state is not None}
+        parts |= {f"{name} input {number}": each.blob for number, each in enumerate(self.inputs)}
+        return self._with(lambda _: b"")
+
+    def together_with(self, name: str, parts: Mapping[str, bytes]) -> SavedGroup:
+        """The group with its states from the parts of a snapshot; one that is damaged is empty."""
+        return self._with(lambda place: parts.get(f"{name} {place}", b""))
+
+    def _with(self, blob: Callable[[str], bytes]) -> SavedGroup:
+        queries = [
+            each if each.state is None else replace(each, state=replace(each.state, blob=blob(f"query {each.name}")))
+            for each in self.queries
+        ]
+        inputs = [replace(each, blob=blob(f"input {number}")) for number, each in enumerate(self.inputs)]
+        return replace(self, queries=queries, inputs=inputs)
 
     @property
     def state_bytes(self) -> int:
@@ -62,7 +82,8 @@ def restore_groups(
 ) -> list[tuple[Group, Running]]:
     """Continue from saved groups; there are no queries yet. A query whose state cannot be read has failed.
 
-    Returns the queries whose states are to be rebuilt from the log, as nothing reads those of release 0.1.0 any more.
+    Returns the queries whose states are to be rebuilt from the log: nothing reads those of release 0.1.0 any more, or
+    the disk did not give the log.
     last_row    the number of the last row that such a query, by its number, had before it failed at a record
     """
     rebuilt: list[tuple[Group, Running]] = []
@@ -74,11 +95,15 @@ def restore_groups(
         for query in each.queries:
             queries.operators.add(group, _running(query))
         group.watermarks = dict(each.watermarks)
+        failed = [running for running in group.members.values() if group.failing and running.error]
         readers = {group.members[name].reader: state for name, state in states.items()}
         group.network.restore(inputs, readers, WAY_BACK)
+        for running in failed:
+            running.rows = last_row(running.number, group.number)
         if each.together:
             late = [one for one in group.members.values() if queries.operators.joined_late(one.meaning)]
             rebuilt += [(group, running) for running in late]
+        rebuilt += [(group, group.members[name]) for name in sorted(each.rebuilding)]
         _fail(group, last_row, [running for _, running in rebuilt])
     return rebuilt
 
@@ -101,7 +126,9 @@ def _saved(queries: Queries, group: Group) -> SavedGroup:
         for reader in group.network.readers
         for each in (by_reader[reader],)
     ]
-    return SavedGroup(group.number, members, group.watermarks, group.pausing, b"", inputs, group.expected)
+    return SavedGroup(
+        group.number, members, group.watermarks, group.pausing, b"", inputs, group.expected, group.rebuilding
+    )
 
 
 def _fail(group: Group, last_row: Callable[[int, int], int], but: Sequence[Running]) -> None:
@@ -111,9 +138,8 @@ def _fail(group: Group, last_row: Callable[[int, int], int], but: Sequence[Runni
         if unread in but:
             continue
         for running in group.downstream(unread) if unread.shadow else [unread]:
-            running.reader.stop(reason)
-            running.error, running.rows = in_words(reason), last_row(running.number, group.number)
-            group.failing = True
+            group.fail(running, reason)
+            running.rows = last_row(running.number, group.number)
 
 
 def _states(saved: SavedGroup, dictionary: Dictionary) -> tuple[list[InputState], dict[str, QueryState]]:

@@ -7,19 +7,21 @@ Methods may be called from any thread and wait until what they say is on disk. T
 
 from __future__ import annotations
 
-import fcntl
-import os
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from spaseq.errors import InputError
 from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.clock import Clock, SystemClock
+from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import with_counts
 from spaseq.service.core.declarations import Declarations
+from spaseq.service.core.disk import Disk
 from spaseq.service.core.explaining import Explaining
+from spaseq.service.core.folder import DataFolder
 from spaseq.service.core.history import Marks
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.matcher import Matcher
@@ -30,21 +32,19 @@ from spaseq.service.core.queries import Queries
 from spaseq.service.core.records import Record
 from spaseq.service.core.recovery import recover
 from spaseq.service.core.replay import Replay
+from spaseq.service.core.rest import Rest
 from spaseq.service.core.results import Results, time_of
 from spaseq.service.core.retained import iris, newest_events, row_events
 from spaseq.service.core.saved_groups import restore_groups
-from spaseq.service.core.snapshots import load
 from spaseq.service.core.storing import Storing
 from spaseq.service.core.ticker import Ticker
 from spaseq.service.core.upkeep import Upkeep
 from spaseq.service.errors import Refused
-from spaseq.service.log.files import DiskFolder, Files
-from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.log.segmented import Place
 from spaseq.service.settings.configuration import Configuration, Limits
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
-from spaseq.service.store.database import Database
 
 _T = TypeVar("_T")
 LOOK_S_MAX = 5.0
@@ -59,53 +59,59 @@ class Service:
     """A service over a data folder; `open` makes one.
 
     explaining  the reasons of rows and of missing rows
+    disk        what waits for it
     """
 
     _queries: Queries
 
-    def __init__(self, data: Path, limits: Limits, clock: Clock, files: Files) -> None:
-        self._lock = _locked(data)
-        self._database = Database(data / "service.sqlite")
-        self._log = SegmentedLog(files)
-        saved = load(self._database.snapshot())
-        self._kernels, boot = Kernels(), self._database.next_boot()
+    def __init__(self, folder: DataFolder, limits: Limits, clock: Clock) -> None:
+        self._folder = folder
+        self._database, self._log, saved = folder.database, folder.log, folder.saved
+        self._kernels = Kernels()
         self._admission = Admission(
-            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, boot, self._kernels
+            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._kernels
         )
-        self._declarations = Declarations(
-            self._admission, data / "kb", clock, lambda name: self._queries.has_failed(name)
-        )
-        upkeep = Upkeep(self._log, self._database, self._admission, clock, data / "kb")
-        self._queries = Queries(saved.state, saved.replaced, self._declarations.source, upkeep.past_of, self._kernels)
+        self._rest = Rest()
+        sources = KnowledgeSources(folder.copies, self._rest)
+        self._declarations = Declarations(self._admission, sources, clock, lambda name: self._queries.has_failed(name))
+        upkeep = Upkeep(self._log, self._database, self._admission, clock, folder.copies)
+        self._queries = Queries(saved.state, saved.replaced, sources, upkeep.past_of, self._kernels)
         rebuilt = []
         if saved.groups:
             if sum(each.state_bytes for each in saved.groups) > KERNEL_STATE_BYTES_MIN:
                 self._kernels.load()
             rebuilt = restore_groups(self._queries, saved.groups, self._database.last_row)
-        self._overview = Overview(self._admission, self._declarations, self._queries, self._database)
+        self._overview = Overview(self._admission, sources, self._queries, self._database)
         self._results = Results(self._database, self._overview.number)
-        self._outside = Outside(self._admission, self._results, self._database)
+        self._outside = Outside(self._admission, self._results, self._database, folder.copies.parent)
         self._overview.outside = self._outside
-        storing = Storing(self._database, clock, self._results.stored)
+        storing = Storing(self._database, clock, self._results.stored, self._rest)
         self._marks = Marks(saved.marks)
         self.explaining = Explaining(
             self._log, self._marks, self._results, lambda: self._admission.durable.copy(), self._overview.sources
         )
         state = saved.state.copy()
-        self._matcher = upkeep.matcher = Matcher(self._log, state, self._queries, self._marks, storing, upkeep.save)
-        self._ticker = Ticker(self._admission, self._declarations, self._matcher, clock)
+        self._matcher = upkeep.matcher = Matcher(
+            self._log, folder.place, state, self._queries, self._marks, storing, upkeep.save, self._rest
+        )
+        self.disk = Disk(self._log, storing, self._matcher, sources)
+        self._ticker = Ticker(self._admission, self._declarations, self._matcher, self._log, clock)
         for group, running in rebuilt:
             self._queries.rebuild(group, running)
         for group in self._queries.groups:
             if group.failing:
-                storing.store(group, [])
+                storing.store(group, [], folder.place)
         recover(saved, self._log, self._admission, self._matcher, self._kernels)
 
     @staticmethod
-    def open(data: Path, limits: Limits, clock: Clock | None = None, files: Files | None = None) -> Service:
-        """The service of a data folder, as it was, at work; InputError if another one has the folder."""
-        data.mkdir(parents=True, exist_ok=True)
-        service = Service(data, limits, clock or SystemClock(), files or DiskFolder(data / "log"))
+    def open(data: Path | DataFolder, limits: Limits, clock: Clock | None = None) -> Service:
+        """The service of a data folder, as it was, at work; raises what `DataFolder` does."""
+        folder = DataFolder(data) if isinstance(data, Path) else data
+        try:
+            service = Service(folder, limits, clock or SystemClock())
+        except BaseException:
+            folder.close()
+            raise
         service._matcher.start()
         service._ticker.start()
         service._outside.start()
@@ -195,8 +201,8 @@ class Service:
 
     def put_query(self, name: str, changes: QueryChanges) -> bool:
         """Make or change a query; True if it is new."""
-        self._outside.check_query(name, changes)
-        is_new = _changed(self._declarations.put_query(name, changes))
+        with self._outside.entering(name, changes, self._declarations.query_put):
+            is_new = _changed(self._declarations.put_query(name, changes))
         self._outside.query_changed(name)
         return is_new
 
@@ -262,9 +268,13 @@ class Service:
         """Let a function know of rows that are on disk, or of the end of the query; the result ends that."""
         return self._results.follow(name, notify)
 
-    def trig_rows(self, name: str, after: int | None, limit: int) -> str:
-        """The rows of a CONSTRUCT query as TriG."""
+    def trig_rows(self, name: str, after: int | None, limit: int) -> tuple[str, int]:
+        """The rows of a CONSTRUCT query as TriG, and the number of those that are left out, as they are damaged."""
         return self._results.trig_rows(name, after, limit)
+
+    def damaged_rows(self, name: str, after: int | None, limit: int) -> int:
+        """The number of rows that are damaged on disk among those that `rows` gives."""
+        return self._results.damaged(name, after, limit)
 
     def replay(self, name: str, start: str, end: str) -> Iterator[str]:
         """The rows of a query in the events of a period, as if they were a file."""
@@ -323,25 +333,26 @@ class Service:
             "log_records": self._log.next - 1,
             "dead_letters": self._database.newest_letter(),
             "queries_behind": len(self._queries.aside),
+            "lost_records": self._admission.durable.lost_records,
+            "lost_rows": self._admission.durable.lost_rows,
         }
 
     def close(self) -> None:
-        """Store the state, and end."""
+        """Store the state, and end; what the disk does not take is read again from the log."""
+        self._rest.end()
         self._outside.close()
         self._ticker.close()
         self._admission.close()
-        if self._matcher.failure is None:
+        with suppress(Refused, OSError, sqlite3.Error):  # it was said already
             self.snapshot()
         self._matcher.close()
         self._queries.close()
-        self._log.close()
-        self._database.close()
-        os.close(self._lock)
+        self._folder.close()
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _hand(self, number: int, record: Record) -> None:
-        self._matcher.hand(number, record)
+    def _hand(self, place: Place, record: Record) -> None:
+        self._matcher.hand(place, record)
 
     def _waiting(self) -> int:
         return self._matcher.waiting
@@ -382,14 +393,3 @@ def _changed(made: tuple[bool, Future[int] | None]) -> bool:
     if future is not None:
         durable(future)
     return is_new
-
-
-def _locked(data: Path) -> int:
-    """The open lock of a data folder; InputError if another service holds it."""
-    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise InputError(f"another service uses the data folder {data}", hint="give another one with --data") from error
-    return lock

@@ -17,6 +17,7 @@ from spaseq.service.core.records import (
     Advanced,
     Deleted,
     KnowledgePut,
+    Lost,
     Paused,
     QueryPut,
     Record,
@@ -103,6 +104,7 @@ class State(msgspec.Struct):
     """All that is declared, by name, up to a record of the log.
 
     known   kind and name of all that was ever declared: a configuration does not bring back what was deleted
+    lost_records, lost_rows     whose loss on disk was accepted
     """
 
     number: int = 0
@@ -110,6 +112,8 @@ class State(msgspec.Struct):
     knowledge: dict[str, DeclaredKnowledge] = msgspec.field(default_factory=dict)
     queries: dict[str, DeclaredQuery] = msgspec.field(default_factory=dict)
     known: set[str] = msgspec.field(default_factory=set)
+    lost_records: int = 0
+    lost_rows: int = 0
 
     def apply(self, number: int, record: Record) -> None:
         """Take over the next record."""
@@ -131,6 +135,8 @@ class State(msgspec.Struct):
                 self._put(name, settings, number, since == "kept")
             case Deleted(kind, name):
                 self._delete(kind, name)
+            case Lost(records=records, rows=rows):
+                self.lost_records, self.lost_rows = self.lost_records + records, self.lost_rows + rows
             case Paused(name, _, paused):
                 was = self.queries[name]
                 by = 0 if not paused else was.paused_by if was.paused else number
@@ -143,7 +149,9 @@ class State(msgspec.Struct):
     def copy(self) -> State:
         """The same, apart from it."""
         streams = {name: replace(each, progress=copy(each.progress)) for name, each in self.streams.items()}
-        return State(self.number, streams, dict(self.knowledge), dict(self.queries), set(self.known))
+        return replace(
+            self, streams=streams, knowledge=dict(self.knowledge), queries=dict(self.queries), known=set(self.known)
+        )
 
     def _put(self, name: str, settings: QuerySettings, number: int, kept: bool) -> None:
         known = self.queries.get(name)

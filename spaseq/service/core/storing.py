@@ -7,15 +7,21 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from typing import TypeVar
 
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.service.core.clock import Clock
 from spaseq.service.core.groups import Group, Running
+from spaseq.service.core.rest import Rest
+from spaseq.service.log.segmented import Place
 from spaseq.service.store.database import Database
-from spaseq.service.store.writes import Letter, Row, forget_query, store_failure, store_letters, store_rows
+from spaseq.service.store.faults import in_words, is_passing
+from spaseq.service.store.tables import Connection
+from spaseq.service.store.writes import Letter, Row, forget_query, store, store_letters, store_rows
 
 STORE_AGAIN_S = 1.0
 """Pause before a transaction that failed is tried again: a full disk may have room then."""
+_T = TypeVar("_T")
 _logger = logging.getLogger("spaseq.service")
 
 
@@ -25,12 +31,16 @@ class Storing:
     letters     that have been found and are not stored yet
     read        the number of the last record whose dead letters are stored
     on_stored   is called with the rows that are on disk now, by the names of their queries
+    fault       of the disk, for which nothing can be stored now; "" while it works
+    writing_since   the monotonic time at which a transaction began; None: none is under way
     """
 
     def __init__(
-        self, database: Database, clock: Clock, on_stored: Callable[[Mapping[str, Sequence[Row]]], None]
+        self, database: Database, clock: Clock, on_stored: Callable[[Mapping[str, Sequence[Row]]], None], rest: Rest
     ) -> None:
-        self._database, self._clock, self._on_stored = database, clock, on_stored
+        self._database, self._clock, self._on_stored, self._rest = database, clock, on_stored, rest
+        self.fault = ""
+        self.writing_since: float | None = None
         self.letters: list[DeadLetter] = []
         self.read = database.meta("read", 0)
         self._newest_letter = database.newest_letter()
@@ -38,24 +48,26 @@ class Storing:
         self._failed_until = max((number for number, _, _ in self._failures.values()), default=-1)
         self._stored: dict[int, int] = {}
 
-    def store_main(self, group: Group, more: Sequence[DeadLetter]) -> None:
-        """Store what the main group has found, and the dead letters of the records that it has read.
+    def store_main(self, group: Group, more: Sequence[DeadLetter], place: Place) -> None:
+        """Store what the main group has found up to a place, and the dead letters of the records that it has read.
 
         Those of records that had been read before a restart are there already.
         """
         letters = [*self.letters, *more] if group.number > self.read else []
         self.letters.clear()
-        self.store(group, letters, max(self.read, group.number))
+        self.store(group, letters, place, max(self.read, group.number))
 
-    def store(self, group: Group, letters: Sequence[DeadLetter], read: int | None = None) -> None:
-        """Store what a group has found, in one transaction, however often it takes."""
+    def store(self, group: Group, letters: Sequence[DeadLetter], place: Place, read: int | None = None) -> None:
+        """Store what a group has found up to a place, in one transaction, however often it takes."""
         now = self._clock.wall()
-        found = self._rows(group, now)
+        found = self._rows(group, now, place)
         newest = {rows[-1][0]: rows[-1][1] for rows in found.values()}
         failed = self._failed(group)
         if found or letters or failed:
             self.read = self.read if read is None else read
-            self._transact(list(chain.from_iterable(found.values())), newest, failed, self._numbered(letters, now))
+            self._transact(
+                list(chain.from_iterable(found.values())), newest, failed, self._numbered(letters, now, place)
+            )
         if found:
             self._on_stored(found)
 
@@ -63,9 +75,9 @@ class Storing:
         """Delete what is stored of a query."""
         self._failures.pop(query, None)
         self._stored.pop(query, None)
-        self._again(lambda write: forget_query(write, query))
+        self._write(lambda write: forget_query(write, query))
 
-    def _rows(self, group: Group, now: int) -> dict[str, list[Row]]:
+    def _rows(self, group: Group, now: int, place: Place) -> dict[str, list[Row]]:
         """The rows that are not in the database yet, by the names of their queries."""
         new: dict[str, list[Row]] = {}
         for running, found in group.take_found():
@@ -75,7 +87,7 @@ class Storing:
                     break
                 running.rows += 1
                 if running.rows > stored:
-                    row = (running.number, running.rows, now, f'{{"n": {running.rows}, {text[1:]}')
+                    row = (running.number, running.rows, now, *place, f'{{"n": {running.rows}, {text[1:]}')
                     new.setdefault(running.name, []).append(row)
             if running.rows > stored:
                 self._stored[running.number] = running.rows
@@ -84,7 +96,7 @@ class Storing:
     def _stored_of(self, query: int) -> int:
         """The number of the last row of a query that is in the database."""
         if query not in self._stored:
-            self._stored[query] = self._database.newest_row(query)
+            self._stored[query] = self._again(lambda: self._database.newest_row(query))
         return self._stored[query]
 
     def _last_of(self, running: Running) -> int | None:
@@ -109,12 +121,12 @@ class Storing:
                 running.reader.stop()
         return found
 
-    def _numbered(self, letters: Sequence[DeadLetter], now: int) -> list[Letter]:
+    def _numbered(self, letters: Sequence[DeadLetter], now: int, place: Place) -> list[Letter]:
         numbered = []
         for letter in letters:
             self._newest_letter += 1
             n = self._newest_letter
-            numbered.append((n, now, f'{{"n": {n}, {letter.to_json()[1:].rstrip()}'))
+            numbered.append((n, now, *place, f'{{"n": {n}, {letter.to_json()[1:].rstrip()}'))
         return numbered
 
     def _transact(
@@ -124,20 +136,39 @@ class Storing:
         failed: Sequence[tuple[int, int, int, str]],
         letters: Sequence[Letter],
     ) -> None:
-        def written(write: sqlite3.Connection) -> None:
+        def written(write: Connection) -> None:
             store_rows(write, rows, newest)
             for failure in failed:
-                store_failure(write, *failure)
+                store(write, "failed", *failure)
             store_letters(write, letters, self.read)
 
-        self._again(written)
+        self._write(written)
 
-    def _again(self, written: Callable[[sqlite3.Connection], None]) -> None:
+    def _write(self, written: Callable[[Connection], None]) -> None:
+        """Write in one transaction."""
+
+        def transact() -> None:
+            with self._database.transaction() as write:
+                written(write)
+
+        self.writing_since = time.monotonic()
+        try:
+            self._again(transact)
+        finally:
+            self.writing_since = None
+
+    def _again(self, done: Callable[[], _T]) -> _T:
+        """Do something with the database, as often as it takes."""
         while True:
             try:
-                with self._database.transaction() as write:
-                    written(write)
-                return
+                found = done()
             except sqlite3.Error as error:
-                _logger.error("rows cannot be stored: %s; trying again", error)
-                time.sleep(STORE_AGAIN_S)
+                if not is_passing(error):
+                    raise
+                if not self.fault:
+                    _logger.error("rows cannot be stored: %s; trying again", error)
+                self.fault = in_words(error)
+                self._rest.after(error, STORE_AGAIN_S)
+            else:
+                self.fault = ""
+                return found

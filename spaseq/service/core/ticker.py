@@ -12,6 +12,7 @@ from spaseq.service.core.clock import Clock
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.matcher import Matcher
 from spaseq.service.errors import Refused
+from spaseq.service.log.segmented import SegmentedLog
 
 TICK_S = 1.0
 """Silence is counted to a second."""
@@ -23,7 +24,15 @@ _logger = logging.getLogger("spaseq.service")
 class Ticker:
     """A thread that looks once a second; `tick` does what it does, for tests with a clock of their own."""
 
-    def __init__(self, admission: Admission, declarations: Declarations, matcher: Matcher, clock: Clock) -> None:
+    def __init__(
+        self,
+        admission: Admission,
+        declarations: Declarations,
+        matcher: Matcher,
+        log: SegmentedLog,
+        clock: Clock,
+    ) -> None:
+        self._log = log
         self._admission, self._declarations, self._matcher, self._clock = admission, declarations, matcher, clock
         self._read_since: dict[str, int] = {}
         self._saved = clock.steady()
@@ -45,10 +54,11 @@ class Ticker:
         """Look once."""
         self._move_silent_streams()
         self._refresh()
+        self._log.probe()
         now = self._clock.steady()
         if now - self._saved >= SNAPSHOT_NS:
             self._saved = now
-            if self._matcher.unsaved:
+            if self._matcher.unsaved and not self._matcher.save_fault:
                 self._matcher.call(self._matcher.save)
 
     def _run(self) -> None:

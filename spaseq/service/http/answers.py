@@ -30,7 +30,7 @@ class PatientResponse(StreamingResponse):
                 async with asyncio.timeout(STALLED_S_MAX):
                     await send(message)
             except TimeoutError:
-                _abort(scope)
+                abort(scope)
                 raise
 
         try:
@@ -59,7 +59,8 @@ def _some(lines: Iterator[str]) -> str:
     return "".join([f"{line}\n" for line in islice(lines, _LINES)])
 
 
-def _abort(scope: Scope) -> None:
-    abort = scope.get("extensions", {}).get(ABORT)
-    if abort is not None:
-        abort()
+def abort(scope: Scope) -> None:
+    """End the connection at once."""
+    ended = scope.get("extensions", {}).get(ABORT)
+    if ended is not None:
+        ended()

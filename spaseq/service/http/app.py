@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import secrets
 import time
@@ -21,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from spaseq.errors import InputError
 from spaseq.service.errors import Refused
 from spaseq.service.http import page
+from spaseq.service.http.answers import abort
 from spaseq.service.http.openapi import document
 from spaseq.service.http.operations import Operation
 from spaseq.service.http.problem import plain, problem_response, unprocessable
@@ -88,7 +88,8 @@ class _Gateway:
             return
         except Exception as error:
             if answered.status:
-                raise
+                _cut_off(error, scope)
+                return
             await problem_response(_refusal(error, scope))(scope, receive, answered)
         finally:
             self._record(scope, answered, time.perf_counter() - begun)
@@ -135,6 +136,14 @@ class _Answered:
         await self._send(message)
 
 
+def _cut_off(error: Exception, scope: Scope) -> None:
+    """End the connection of an answer that cannot be ended: the client sees that it is not whole."""
+    if not isinstance(error, Refused):
+        raise error
+    _LOG.error("an answer was cut off: %s", error.detail, extra={"details": {"path": scope["path"][:500]}})
+    abort(scope)
+
+
 def _refusal(error: Exception, scope: Scope) -> Refused:
     """The answer to an exception; one that nobody expected is in the log, with a number that the answer has, too."""
     match error:
@@ -142,8 +151,6 @@ def _refusal(error: Exception, scope: Scope) -> Refused:
             return error
         case InputError():
             return unprocessable(f"{error.message}; {error.hint}" if error.hint else error.message)
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            return plain(507, "the disk is full")
         case _:
             number = secrets.token_hex(4)
             _LOG.error("internal error %s", number, exc_info=error, extra={"details": {"path": scope["path"][:500]}})

@@ -18,9 +18,12 @@ from spaseq.service.http.media import EVENT_STREAM, NDJSON, SPARQL_RESULTS, TRIG
 from spaseq.service.http.problem import plain
 from spaseq.service.http.requests import name_in, number_in, whole_number
 from spaseq.service.http.state import AppState
+from spaseq.service.store.damage import is_in_a_place
 
 PAGE_ROWS = 1_000
 """Rows that are read at a time."""
+DAMAGED = "Spaseq-Damaged"
+"""The header with the number of rows that were left out, as they are damaged on disk."""
 FORMS = (NDJSON, EVENT_STREAM, SPARQL_RESULTS, TRIG)
 _ALL = 2**63 - 1
 _LIVE: Mapping[str, str] = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -40,13 +43,14 @@ async def matches(state: AppState, request: Request) -> Response:
     if form == EVENT_STREAM:
         return await _followed(state, request, name, after)
     if form == TRIG:
-        trig = await state.read(state.core.trig_rows, name, after, _ALL if limit is None else limit)
-        return Response(trig, media_type=TRIG)
+        trig, damaged = await state.read(state.core.trig_rows, name, after, _ALL if limit is None else limit)
+        return Response(trig, headers=_told(damaged), media_type=TRIG)
     pages = Pages(state, name, after, limit)
     if form == SPARQL_RESULTS:
         variables = await state.read(_variables, (await state.read(state.core.query, name))["text"])
         await pages.begin()
-        return PatientResponse(_results(pages, variables), media_type=SPARQL_RESULTS)
+        damaged = await pages.damaged()
+        return PatientResponse(_results(pages, variables, damaged), headers=_told(damaged), media_type=SPARQL_RESULTS)
     await pages.begin()
     return PatientResponse(_lines(pages), media_type=NDJSON)
 
@@ -64,6 +68,14 @@ class Pages:
         """Read the first page; raises Refused (404, 410)."""
         self._newest = await self._state.read(self._state.core.newest_row, self._name)
         self._page = await self._next()
+
+    async def damaged(self) -> int:
+        """The number of rows that are damaged on disk."""
+        if not self._page:
+            return 0
+        before = self._page[0][0] - 1
+        most = min(self._newest - before, len(self._page) + self._left)
+        return await self._state.read(self._state.core.damaged_rows, self._name, before, most)
 
     async def __aiter__(self) -> AsyncIterator[list[tuple[int, str]]]:
         """Pages that are not empty."""
@@ -86,15 +98,24 @@ async def _lines(pages: Pages) -> AsyncIterator[str]:
         yield "".join([f"{line}\n" for _, line in page])
 
 
-async def _results(pages: Pages, variables: tuple[str, ...]) -> AsyncIterator[bytes]:
-    """SPARQL 1.1 Query Results JSON."""
+async def _results(pages: Pages, variables: tuple[str, ...], damaged: int) -> AsyncIterator[bytes]:
+    """SPARQL 1.1 Query Results JSON, without so many rows that are damaged; raises Refused if there are more now."""
     decode = msgspec.json.Decoder(_Bindings).decode
     yield b'{"head":{"vars":' + msgspec.json.encode(variables) + b'},"results":{"bindings":['
     separator = b""
     async for page in pages:
-        yield separator + b",\n".join([bytes(decode(line).bindings) for _, line in page])
-        separator = b",\n"
+        sound = [line for _, line in page if not is_in_a_place(line)]
+        if (damaged := damaged - len(page) + len(sound)) < 0:
+            raise plain(500, "rows have been damaged since the answer was begun")
+        if sound:
+            yield separator + b",\n".join([bytes(decode(line).bindings) for line in sound])
+            separator = b",\n"
     yield b"]}}"
+
+
+def _told(damaged: int) -> dict[str, str]:
+    """The header of an answer without so many rows."""
+    return {DAMAGED: str(damaged)} if damaged else {}
 
 
 def _variables(text: str) -> tuple[str, ...]:

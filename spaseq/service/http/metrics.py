@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, get_args
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from spaseq.service.core.disk import ALWAYS
+from spaseq.service.errors import Refused
 from spaseq.service.http.bodies import BodyBudget
 from spaseq.service.http.broadcasts import Broadcasts
 from spaseq.service.http.workers import Workers
 from spaseq.service.peers.pauses import State
+from spaseq.service.store.faults import refused
+
+if TYPE_CHECKING:
+    from spaseq.service.core.service import Service
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _OF_STREAMS = {
@@ -65,6 +72,11 @@ class Metrics:
         held.add_metric([], self._budget.held)
         yield held
         core = self._workers.core
+        yield _of_the_disk(core.disk.waiting())
+        with suppress(Refused), refused():  # a disk that gives no numbers
+            yield from self._of_the_core(core)
+
+    def _of_the_core(self, core: Service) -> Iterable[Metric]:
         streams = [each for each in core.streams() if not each.get("derived")]
         yield from _families("stream", _OF_STREAMS, streams)
         yield _of_sources(streams)
@@ -76,6 +88,13 @@ class Metrics:
             plain = GaugeMetricFamily(f"spaseq_{name}", "A number of the core.")
             plain.add_metric([], value)
             yield plain
+
+
+def _of_the_disk(waiting: Mapping[str, str]) -> Metric:
+    family = GaugeMetricFamily("spaseq_disk_waiting", "1 for what waits for the disk.", labels=["what"])
+    for what in dict.fromkeys((*ALWAYS, *waiting)):
+        family.add_metric([what], float(what in waiting))
+    return family
 
 
 def _families(label: str, counters: dict[str, str], things: list[dict[str, object]]) -> Iterable[Metric]:

@@ -32,6 +32,7 @@ class Operation:
     parameters  of the query string and headers: name → place and description
     answers     the description of each status beside those that every request may have
     media       of the answer
+    headers     of the answer of 200, with their descriptions
     live        the answer goes on for ever
     """
 
@@ -43,6 +44,7 @@ class Operation:
     body: Mapping[str, type | None] = field(default_factory=dict)
     parameters: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     media: tuple[str, ...] = ("application/json",)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -75,6 +77,11 @@ class Operation:
             else:
                 content: dict[str, Any] = {media: {"schema": {}} for media in self.media}
                 found[str(status)] = {"description": text, "content": content}
+                if self.headers and status == 200:
+                    schema = {"schema": {"type": "string"}}
+                    found["200"]["headers"] = {
+                        name: {"description": about} | schema for name, about in self.headers.items()
+                    }
         return found | {"default": {"$ref": "#/components/responses/Problem"}}
 
     def _parameters(self) -> list[dict[str, Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from spaseq.errors import InputError
+from spaseq.service.core.folder import DataFolder
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from spaseq.service.http.hosts import HostPolicy, is_loopback
@@ -15,7 +17,9 @@ from spaseq.service.http.logs import begin_logging
 from spaseq.service.http.server import Server, address_of, listening
 from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Tokens
+from spaseq.service.maintenance.repair import give_up
 from spaseq.service.settings.configuration import Configuration
+from spaseq.service.store.faults import starting
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that computes keeps the others waiting, a tenth of Python's: answers wait for matching."""
@@ -26,6 +30,7 @@ class Arguments:
     """The arguments of `spaseq serve`.
 
     wins    what the configuration declares replaces what HTTP has changed or deleted
+    accept_loss     what is damaged of the data folder is given up, once
     """
 
     configuration: Configuration
@@ -33,10 +38,19 @@ class Arguments:
     host: str
     port: int
     wins: bool
+    accept_loss: bool = False
 
-    def opened(self) -> Service:
+    def folder(self) -> DataFolder:
+        """The data folder, whose ends have been compared; raises InputError and RunError."""
+        with starting():
+            if self.accept_loss and self.data.exists():
+                give_up(self.data)
+            return DataFolder(self.data)
+
+    def opened(self, folder: DataFolder) -> Service:
         """The service, recovered, with what the configuration declares; raises InputError."""
-        service = Service.open(self.data, self.configuration.limits)
+        with starting():
+            service = Service.open(folder, self.configuration.limits)
         try:
             for key, part in _parts(self.configuration):
                 _declare(service, f"{self.configuration.file}: {key}", part, self.wins)
@@ -86,13 +100,13 @@ def serve(
         tokens, hosts = Tokens.of(declared.auth), HostPolicy.of(arguments.host, declared.web)
     except InputError as error:
         raise InputError(f"{declared.file}: {error.message}", hint=error.hint) from error
-    with listening(arguments.host, arguments.port) as listener:
-        begin_logging()
+    begin_logging()
+    with closing(arguments.folder()) as folder, listening(arguments.host, arguments.port) as listener:
         state = AppState(declared.limits, tokens, hosts)
         address = address_of(arguments.host, listener.getsockname()[1])
 
         def opened() -> Service:
-            service = arguments.opened()
+            service = arguments.opened(folder)
             if begun is not None:
                 begun(service, address)
             return service

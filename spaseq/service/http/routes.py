@@ -102,7 +102,7 @@ _QUERIES = (
             "limit": ("query", "rows at most"),
             "Last-Event-ID": ("header", "of server-sent events: the number of the last row seen; wins over after"),
         },
-        media=matches.FORMS,
+        media=matches.FORMS, headers={matches.DAMAGED: "rows that were left out, as they are damaged on disk"},
     ),
     Operation(
         "POST", "/v1/queries/{name}/replay", "read", queries.replay, {200: "rows", 400: "no JSON"} | _MISSING,
@@ -126,9 +126,21 @@ _SERVICE = (
     Operation(
         "GET", "/v1/deadletters", "read", system.dead_letters, {200: "lines"}, parameters=_AFTER, media=(NDJSON,)
     ),
-    Operation("POST", "/v1/snapshot", "admin", system.snapshot, {201: "state written, log trimmed"}),
+    Operation(
+        "POST",
+        "/v1/snapshot",
+        "admin",
+        system.snapshot,
+        {201: "state written, log trimmed", 503: "the disk fails: it is tried again", 507: "the disk is full"},
+    ),
     Operation("GET", "/healthz", "none", system.healthy, {200: "the process answers"}),
-    Operation("GET", "/readyz", "none", system.ready, {200: "recovered", 503: "recovering"}),
+    Operation(
+        "GET",
+        "/readyz",
+        "none",
+        system.ready,
+        {200: "ready; what waits for the disk", 503: "recovering, or the disk fails"},
+    ),
     Operation("GET", "/metrics", "read", system.measured, {200: "counters"}, media=("text/plain",)),
 )
 _RETAINED = (

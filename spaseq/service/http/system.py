@@ -46,9 +46,11 @@ async def healthy(state: AppState, request: Request) -> Response:
 
 
 async def ready(state: AppState, request: Request) -> Response:
-    """The service has recovered, and matches; raises Refused (503) before, and when matching has ended."""
+    """The service accepts events and matches, and what waits for the disk; raises Refused (503) if it does not."""
     state.core.check_matching()
-    return json_response({"status": "ready"})
+    state.core.disk.check()
+    waiting = state.core.disk.shown()
+    return json_response({"status": "ready"} | ({"waiting": waiting} if waiting else {}))
 
 
 async def measured(state: AppState, request: Request) -> Response:

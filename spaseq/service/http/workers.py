@@ -11,6 +11,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 
 from spaseq.service.http.problem import later
+from spaseq.service.store.faults import refused
 
 if TYPE_CHECKING:
     from spaseq.service.core.service import Service
@@ -68,18 +69,24 @@ class Workers:
 
     async def push(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that accepts events."""
-        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._pushes)
+        return await _called(partial(call, *given, **named), self._pushes)
 
     async def read(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that reads."""
-        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._reads)
+        return await _called(partial(call, *given, **named), self._reads)
 
     async def explain(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that looks into the past; raises Refused (503) if too many wait for theirs."""
         if self._explanations.statistics().tasks_waiting >= EXPLANATIONS_MAX:
             raise later("others wait for reasons already: ask again", seconds=5)
-        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._explanations)
+        return await _called(partial(call, *given, **named), self._explanations)
 
     async def change(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that changes what is declared."""
-        return await anyio.to_thread.run_sync(partial(call, *given, **named), limiter=self._changes)
+        return await _called(partial(call, *given, **named), self._changes)
+
+
+async def _called(call: Callable[[], _Answer], limiter: CapacityLimiter) -> _Answer:
+    """The answer of a call in a worker thread; a fault of the disk, or damage, is Refused."""
+    with refused():
+        return await anyio.to_thread.run_sync(call, limiter=limiter)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -35,6 +37,12 @@ class Files(Protocol):
     def open(self, name: str) -> BinaryIO:
         """The file, open for reading."""
 
+    def note(self, name: str, data: bytes, synced: bool = False) -> None:
+        """Write a small file, or write over it in place: it has the old data then, or the new.
+
+        synced  return once it is on disk, under its name
+        """
+
     def size(self, name: str) -> int:
         """Its length in bytes."""
 
@@ -43,6 +51,9 @@ class Files(Protocol):
 
     def sync_folder(self) -> None:
         """Return once the names of all files are on disk."""
+
+    def close(self) -> None:
+        """Give back what is open for notes."""
 
 
 class DiskFile:
@@ -75,7 +86,8 @@ class DiskFolder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        path.mkdir(parents=True, exist_ok=True)
+        self._notes: dict[str, int] = {}
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def names(self) -> list[str]:
         """The names of the files in it."""
@@ -89,6 +101,21 @@ class DiskFolder:
         """The file, open for reading."""
         return (self._path / name).open("rb")
 
+    def note(self, name: str, data: bytes, synced: bool = False) -> None:
+        """Write a small file."""
+        if name not in self._notes:
+            self._notes[name] = os.open(self._path / name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.pwrite(self._notes[name], data, 0)
+        if synced:
+            os.fdatasync(self._notes[name])
+            self.sync_folder()
+
+    def close(self) -> None:
+        """Close the notes."""
+        for file in self._notes.values():
+            os.close(file)
+        self._notes.clear()
+
     def size(self, name: str) -> int:
         """Its length in bytes."""
         return (self._path / name).stat().st_size
@@ -99,8 +126,24 @@ class DiskFolder:
 
     def sync_folder(self) -> None:
         """Return once the names of all files are on disk."""
-        folder = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._path)
+
+
+def sync_folder(path: Path | str) -> None:
+    """Return once the names in a folder are on disk. Raises OSError."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Let an error of an operation on an open file name the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = name
+        raise

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from threading import Condition, RLock, Thread
 from typing import Generic, TypeAlias, TypeVar
 
-from spaseq.service.log.segmented import SegmentedLog
+from spaseq.service.log.segmented import Place, SegmentedLog
 
 GROUP_RECORDS_MAX = 10_000
 GROUP_BYTES_MAX = 8 << 20
@@ -39,7 +39,7 @@ _Submitted: TypeAlias = tuple[bytes, T, Future[int]]
 class GroupCommit(Generic[T]):
     """Appends records of any thread to a log.
 
-    on_durable  takes the number of each record that is on disk, and the record, in order, before the thread that
+    on_durable  takes the place of each record that is on disk, and the record, in order, before the thread that
                 submitted it hears of it
     on_told     takes them after that thread has heard of it: work that can wait for its turn
     on_failure  is told when a group could not be written and all that were submitted after it are given up as well,
@@ -50,8 +50,8 @@ class GroupCommit(Generic[T]):
     def __init__(
         self,
         log: SegmentedLog,
-        on_durable: Callable[[int, T], None],
-        on_told: Callable[[int, T], None],
+        on_durable: Callable[[Place, T], None],
+        on_told: Callable[[Place, T], None],
         on_failure: Callable[[], None],
     ) -> None:
         self._log = log
@@ -60,8 +60,7 @@ class GroupCommit(Generic[T]):
         self._changed = Condition()
         self._waiting: list[_Submitted[T]] = []
         self._closed = False
-        self._thread = Thread(target=self._commit, name="spaseq-log", daemon=True)
-        self._thread.start()
+        self._thread: Thread | None = None
 
     def submit(self, data: bytes, record: T) -> Future[int]:
         """Append a record, as these bytes; the future gives its number once it is on disk, or raises NotDurable."""
@@ -70,6 +69,9 @@ class GroupCommit(Generic[T]):
             if self._closed:
                 raise NotDurable("the log is closed")
             self._waiting.append((data, record, future))
+            if self._thread is None:
+                self._thread = Thread(target=self._commit, name="spaseq-log", daemon=True)
+                self._thread.start()
             self._changed.notify()
         return future
 
@@ -78,21 +80,22 @@ class GroupCommit(Generic[T]):
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _commit(self) -> None:
         while group := self._next_group():
             try:
-                first = self._log.append([data for data, _, _ in group])
+                first, link = self._log.append([data for data, _, _ in group])
             except OSError as error:
                 self._give_up(group, error)
                 continue
             for number, (_, record, _) in enumerate(group, first):
-                self._on_durable(number, record)
+                self._on_durable(Place(number, link), record)
             for number, (_, _, future) in enumerate(group, first):
                 future.set_result(number)
             for number, (_, record, _) in enumerate(group, first):
-                self._on_told(number, record)
+                self._on_told(Place(number, link), record)
 
     def _next_group(self) -> list[_Submitted[T]]:
         """The records of the next group; none once the log is closed."""

@@ -77,7 +77,7 @@ class _RowFile:
         """Open the file at the path, or make it, and cut off a torn last line; Failed if another sink has it."""
         self.close()
         is_new = not os.path.exists(self._path)
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

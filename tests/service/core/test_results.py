@@ -6,18 +6,19 @@ from pathlib import Path
 
 from spaseq.service.core.results import FRESH_CHARACTERS_MAX, FRESH_ROWS_MAX, Results
 from spaseq.service.store.database import Database
+from spaseq.service.store.writes import Row
 
 QUERY = 7
 
 
 def _results(folder: Path) -> Results:
-    results = Results(Database(folder / "rows.sqlite"), lambda name: QUERY)
+    results = Results(Database(folder / "rows.sqlite", is_new=True), lambda name: QUERY)
     results.follow("q", lambda: None)
     return results
 
 
-def _rows(first: int, count: int, text: str = "row") -> list[tuple[int, int, int, str]]:
-    return [(QUERY, n, 0, f"{text} {n}") for n in range(first, first + count)]
+def _rows(first: int, count: int, text: str = "row") -> list[Row]:
+    return [(QUERY, n, 0, n, 0, f"{text} {n}") for n in range(first, first + count)]
 
 
 def test_the_newest_rows_are_in_memory_behind_any_number(tmp_path: Path) -> None:
@@ -45,11 +46,11 @@ def test_long_rows_are_in_memory_as_far_as_there_is_room(tmp_path: Path) -> None
 
 
 def test_rows_of_another_query_of_the_name_begin_anew(tmp_path: Path) -> None:
-    database, numbers = Database(tmp_path / "rows.sqlite"), [QUERY]
+    database, numbers = Database(tmp_path / "rows.sqlite", is_new=True), [QUERY]
     results = Results(database, lambda name: numbers[0])
     results.follow("q", lambda: None)
     results.stored({"q": _rows(1, 3)})
     numbers[0] = 8
     assert results.fresh_rows("q", 0) is None
-    results.stored({"q": [(8, 1, 0, "other")]})
+    results.stored({"q": [(8, 1, 0, 1, 0, "other")]})
     assert results.fresh_rows("q", 0) == [(1, "other")]

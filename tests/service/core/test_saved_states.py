@@ -100,11 +100,14 @@ def test_a_clean_restart_gives_every_query_its_own_state(
 
 def change(folder: Path, changed: Callable[[SavedGroup], SavedGroup]) -> None:
     """Let the snapshot of a service that has ended hold something else."""
-    database = Database(folder / "service.sqlite")
-    saved = load(database.snapshot())
+    database = Database(folder / "service.sqlite", is_new=False)
+    found = database.snapshot()
+    assert found is not None
+    number, link, parts = found
+    saved = load(parts)
     saved = msgspec.structs.replace(saved, groups=[changed(group) for group in saved.groups])
     with database.transaction() as write:
-        store_snapshot(write, saved.state.number, save(saved))
+        store_snapshot(write, number, link, save(saved))
     database.close()
 
 

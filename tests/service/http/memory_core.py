@@ -13,7 +13,21 @@ from spaseq.service.errors import Refused
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, QuerySettings
 from spaseq.service.settings.streams import StreamSettings
+from spaseq.service.store.damage import is_in_a_place
 from tests.waiting import PATIENCE_S
+
+
+class SoundDisk:
+    """A disk for which nothing waits."""
+
+    def check(self) -> None:
+        """All is well."""
+
+    def waiting(self) -> dict[str, str]:
+        return {}
+
+    def shown(self) -> list[dict[str, str]]:
+        return []
 
 
 class MemoryCore:
@@ -31,6 +45,7 @@ class MemoryCore:
         self.found: dict[str, list[str]] = {}
         self.oldest = 1
         self.snapshots = 0
+        self.disk = SoundDisk()
         self.defect = ""
         self._streams: dict[str, StreamSettings] = {}
         self._kbs: dict[str, KnowledgeSettings] = {}
@@ -172,9 +187,12 @@ class MemoryCore:
         self._told.setdefault(name, []).append(notify)
         return lambda: self._told[name].remove(notify)
 
-    def trig_rows(self, name: str, after: int | None, limit: int) -> str:
+    def trig_rows(self, name: str, after: int | None, limit: int) -> tuple[str, int]:
         self._one(self._queries, name)
-        return "<urn:g> { <urn:s> <urn:p> <urn:o> }\n"
+        return "<urn:g> { <urn:s> <urn:p> <urn:o> }\n", 0
+
+    def damaged_rows(self, name: str, after: int | None, limit: int) -> int:
+        return sum(is_in_a_place(line) for _, line in self.rows(name, after, limit))
 
     def replay(self, name: str, start: str, end: str) -> Iterator[str]:
         self._one(self._queries, name)

@@ -1,0 +1,97 @@
+"""Entries of the tables, compared with their checksums."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from spaseq.service.store.damage import damaged, is_damage
+from spaseq.service.store.tables import Connection, Value, is_sound
+from spaseq.service.store.writes import LETTERS
+
+Entry = tuple[Any, ...]
+
+
+def as_written(table: str, entry: Entry) -> Entry:
+    """An entry that is as it was written; else RunError."""
+    if not is_sound(table, entry):
+        raise damaged(f"the checksum of an entry of the table {table} is wrong")
+    return entry
+
+
+def sound_texts(
+    read: Connection, table: str, where: str, keys: Sequence[Value], first: int, last: int
+) -> Iterator[tuple[int, str]]:
+    """The numbered texts of a table, from one to another, that are as they were written; sqlite3.Error."""
+    entries = sound_entries(read, table, f"{where}n between ? and ? order by n", keys, first, last)
+    return ((entry[-6], entry[-2]) for entry in entries)
+
+
+def sound_entries(
+    read: Connection, table: str, where: str, keys: Sequence[Value], first: int, last: int
+) -> Iterator[Entry]:
+    """The entries between two numbers that are as they were written, whatever befell pages between them."""
+    try:
+        entries = read.execute(f"select * from {table} where {where}", (*keys, first, last)).fetchall()
+    except (sqlite3.Error, UnicodeError) as error:
+        if isinstance(error, sqlite3.Error) and not is_damage(error):
+            raise
+        if first < last:
+            half = (first + last) // 2
+            yield from sound_entries(read, table, where, keys, first, half)
+            yield from sound_entries(read, table, where, keys, half + 1, last)
+        return
+    for entry in entries:  # where pages stand in other places, SQLite gives other entries than it was asked for
+        if entry[: len(keys)] == tuple(keys) and first <= entry[-6] <= last and is_sound(table, entry):
+            yield entry
+
+
+def numbers_there(read: Connection) -> Iterator[tuple[int, int, int]]:
+    """Of the dead letters and of each query that has rows: LETTERS or its number, the least and the greatest number.
+
+    Raises sqlite3.Error.
+    """
+    first, last = read.execute("select min(n), max(n) from letters").fetchone()
+    if first is not None:
+        yield LETTERS, first, last
+    (query,) = read.execute("select min(query) from rows").fetchone()
+    while query is not None:
+        yield query, *read.execute("select min(n), max(n) from rows where query = ?", (query,)).fetchone()
+        (query,) = read.execute("select min(query) from rows where query > ?", (query,)).fetchone()
+
+
+def snapshot_parts(entries: Iterable[Entry]) -> tuple[int, int, dict[str, bytes]] | None:
+    """The place of a snapshot, number and hash, and its parts by name, each empty if it is damaged; None of nothing.
+
+    RunError if all are damaged.
+    """
+    pieces: dict[str, list[tuple[int, bytes]]] = {}
+    place = None
+    for entry in entries:
+        name, _, piece = str(entry[0]).rpartition(" ")
+        whole = is_sound("snapshot", entry)
+        pieces.setdefault(name, []).append((int(piece) if whole else -1, entry[3] if whole else b""))
+        place = entry[1:3] if whole else place
+    if not pieces:
+        return None
+    if place is None:
+        raise damaged("no part of its snapshot is as it was written")
+    sorted_pieces = {name: sorted(those) for name, those in pieces.items()}
+    parts = {
+        name: b"".join(body for _, body in those) if [number for number, _ in those] == [*range(len(those))] else b""
+        for name, those in sorted_pieces.items()
+    }
+    return *place, parts
+
+
+@contextmanager
+def damage_named() -> Iterator[None]:
+    """Let errors of SQLite that no other try mends be those of a damaged database."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        raise damaged(str(error)) from error

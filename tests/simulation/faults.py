@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Event
+from threading import Event, Lock
 
 from spaseq.service.core.service import Service
 from tests.service.faulty_files import FaultyFiles
+from tests.service.lost_power import Disk, PowerLost
 from tests.strategies.stream import ORIGIN, SECOND
 from tests.waiting import PATIENCE_S
 
@@ -56,6 +56,30 @@ def failing(files: FaultyFiles, code: int, at: int, for_good: bool = False) -> I
         files.fail = lambda operation: 0
 
 
+@contextmanager
+def losing_power(files: FaultyFiles, disk: Disk, at: int) -> Iterator[None]:
+    """A time in which there is no power from an operation of both on, the one with the number `at`."""
+    count, lock = 0, Lock()
+
+    def is_over() -> bool:
+        nonlocal count
+        with lock:
+            count += 1
+            return count > at
+
+    def lost(operation: str) -> int:
+        if is_over():
+            raise PowerLost
+        return 0
+
+    files.fail, files.tear = lambda operation: errno.EIO if is_over() else 0, lambda size: size // 2
+    disk.fail = lost
+    try:
+        yield
+    finally:
+        files.fail = disk.fail = lambda operation: 0
+
+
 def held(service: Service) -> Event:
     """Let the service read nothing more of its log until the event is set."""
     begun, over = Event(), Event()
@@ -84,5 +108,5 @@ def stop(service: Service, files: FaultyFiles, over: Event | None = None) -> Non
         over.set()
     matcher.close()
     service._queries.close()
-    service._database.close()
-    os.close(service._lock)
+    with suppress(OSError):
+        service._folder.close()

@@ -20,6 +20,7 @@ from tests.simulation.service_steps import (
     Know,
     Pass,
     Pause,
+    Power,
     Push,
     Read,
     Register,
@@ -39,7 +40,7 @@ SKEW_S_MAX = 900
 """By which the wall clock is wrong at most: identities are remembered by it, for an hour."""
 CLIENTS = ("c1", "c2", "c3")
 _FAILING = ("register", "replace now", "pause", "resume", "knowledge", "push", "push again", "advance", "delete")
-"""What is asked while the disk fails."""
+"""What is asked while the disk fails, or when power is lost."""
 
 
 @dataclass(slots=True)
@@ -55,8 +56,8 @@ class ServiceDrawing(Drawing):
     OTHERS: ClassVar[tuple[str, ...]] = ("http://ex.org/arrivals", "http://ex.org/tables")
     WEIGHTS: ClassVar[Mapping[str, int]] = {
         "register": 6, "replace now": 4, "replace window": 2, "pause": 5, "resume": 9, "delete": 4, "knowledge": 4,
-        "push": 12, "push late": 3, "push malformed": 3, "push again": 4, "advance": 6, "snapshot": 7, "restart": 3,
-        "kill": 4, "full disk": 5, "clock step": 5, "time passes": 8, "follow": 6, "read": 8, "vanish": 5,
+        "push": 12, "push late": 3, "push malformed": 3, "push again": 4, "advance": 6, "snapshot": 7, "restart": 2,
+        "kill": 2, "power": 2, "full disk": 4, "clock step": 5, "time passes": 8, "follow": 6, "read": 8, "vanish": 5,
     }  # fmt: skip
 
     pushed: deque[Push] = field(default_factory=lambda: deque(maxlen=20))
@@ -88,8 +89,10 @@ class ServiceDrawing(Drawing):
                 return self._passed(Restart(dice.number(0, 20)))
             case "kill":
                 return self._passed(self._kill(dice))
+            case "power":
+                return self._passed(self._power(dice))
             case "full disk":
-                kind = dice.pick(*(each for each in _FAILING if self._is_possible(each)))
+                kind = self._any_failing(dice)
                 code = int(dice.pick(str(errno.ENOSPC), str(errno.EIO)))
                 request = self._request(kind, dice, is_done=False)
                 return FullDisk(request, dice.number(0, 1), code)
@@ -111,7 +114,7 @@ class ServiceDrawing(Drawing):
                 return Vanish(self.random.choice(list(self.clients)))
         return self._request(kind, dice)
 
-    def _passed(self, step: Restart | Kill | Pass) -> Step:
+    def _passed(self, step: Restart | Kill | Power | Pass) -> Step:
         seconds = step.seconds if isinstance(step, Pass) else step.down_s
         self.now += seconds * SECOND
         return step
@@ -120,12 +123,28 @@ class ServiceDrawing(Drawing):
         down_s = dice.number(0, 20)
         match dice.pick("idle", "unread", "unread", "torn"):
             case "unread":
-                kind = dice.pick(*(each for each in _FAILING if self._is_possible(each)))
-                return Kill(down_s, self._request(kind, dice))
+                return Kill(down_s, self._request(self._any_failing(dice), dice))
             case "torn":
                 request = self._request("push", dice)
                 return Kill(down_s, request, dice.number(0, 2), int(dice.pick("0", "50", "100")))
         return Kill(down_s)
+
+    def _power(self, dice: SeededDice) -> Power:
+        down_s, seed = dice.number(0, 20), self.random.getrandbits(32)
+        again = dice.number(0, 60) if dice.chance(25) else None
+        match dice.pick("idle", "unread", "torn", "at work", "at work", "snapshot"):
+            case "unread":
+                return Power(down_s, seed, self._request(self._any_failing(dice), dice), None, again)
+            case "torn":
+                return Power(down_s, seed, self._request("push", dice), dice.number(0, 3), again)
+            case "at work":
+                return Power(down_s, seed, self._request(self._any_failing(dice), dice), dice.number(0, 60), again)
+            case "snapshot":
+                return Power(down_s, seed, Snapshot(), dice.number(0, 150), again)
+        return Power(down_s, seed, again=again)
+
+    def _any_failing(self, dice: SeededDice) -> str:
+        return dice.pick(*(each for each in _FAILING if self._is_possible(each)))
 
     # --- requests ---------------------------------------------------------------------------------
 

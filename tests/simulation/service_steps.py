@@ -190,6 +190,26 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
+class Power:
+    """The machine loses its power, and the service starts so many seconds later.
+
+    seed    of what is there of all that was not synced
+    during  what it interrupts
+    at      the operation of the disks, from 0, from which on there is no power; None, or if there are not so many:
+            a request is answered, and its record has not been read, or what was asked for is done
+    again   the operation of the disks at which it is lost again while the service starts
+    """
+
+    KIND: ClassVar[str] = "power"
+
+    down_s: int
+    seed: int
+    during: Request | Snapshot | None = None
+    at: int | None = None
+    again: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FullDisk:
     """A request during which an operation of the log's disk fails.
 
@@ -255,9 +275,9 @@ class Vanish:
     client: str
 
 
-Step: TypeAlias = Request | Snapshot | Restart | Kill | FullDisk | StepClock | Pass | Follow | Read | Vanish
+Step: TypeAlias = Request | Snapshot | Restart | Kill | Power | FullDisk | StepClock | Pass | Follow | Read | Vanish
 KINDS = (
     "register", *Replace.KINDS, "pause", "resume", "delete", "knowledge", *Push.KINDS, "advance", "snapshot",
-    "restart", "kill", "full disk", "clock step", "time passes", "follow", "read", "vanish",
+    "restart", "kill", "power", "full disk", "clock step", "time passes", "follow", "read", "vanish",
 )  # fmt: skip
 """Every `KIND` of a step."""

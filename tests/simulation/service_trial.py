@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import sqlite3
 import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,6 +18,7 @@ from spaseq.service.core import history
 from spaseq.service.core.records import Accepted, Advanced, QueryPut, Record
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
+from tests.service.lost_power import PowerLost
 from tests.simulation.batch import Log
 from tests.simulation.clients import Clients
 from tests.simulation.faults import SteppedClock, failing
@@ -26,6 +28,7 @@ from tests.simulation.service_steps import (
     FullDisk,
     Kill,
     Pass,
+    Power,
     Push,
     Read,
     Request,
@@ -50,7 +53,7 @@ _NOT_COMPARED = frozenset({"memory", "runs"})
 class ServiceTrial:
     """See `Trial`.
 
-    counts  of steps, events, rows, restarts and kills
+    counts  of steps, events, rows, restarts, kills and losses of power
     """
 
     def __init__(self, folder: Path) -> None:
@@ -105,6 +108,8 @@ class ServiceTrial:
                 self._restarted("restarts")
             case Kill():
                 self._kill(step)
+            case Power():
+                self._lose_power(step)
             case FullDisk(request, at, code):
                 with failing(self.under.files, code, at):
                     self._request(request, may_fail=True)
@@ -128,7 +133,7 @@ class ServiceTrial:
         match step:
             case Push(after_s=seconds):
                 self._clock.pass_seconds(seconds)
-            case FullDisk(request) | Kill(during=request) if request is not None:
+            case FullDisk(request) | Kill(during=request) | Power(during=request) if request is not None:
                 self._pass_before(request)
 
     def _kill(self, step: Kill) -> None:
@@ -145,11 +150,27 @@ class ServiceTrial:
 
         decided = self.twin.decision(request)
         self.under.kill(step, ask)
-        records = self._read_log()
-        failed = step.at is not None and _is_of_disk(said[0])
-        self._check(request, said[0], decided, failed)
-        self._check_records(records, [] if failed and not records else _records_of(decided))
+        self._check_ended(request, said[0], decided, step.at is not None)
         self._restarted("kills")
+
+    def _lose_power(self, step: Power) -> None:
+        request, said = step.during, list[Refused | None]()
+        if request is None or isinstance(request, Snapshot):
+            self.under.lose_power(step, lambda service: _snapshot_made(service) if request else None)
+        else:
+            decided = self.twin.decision(request)
+            self.under.lose_power(step, lambda service: said.append(_said(request, service, self.under.folder)))
+            self._check_ended(request, said[0], decided, step.at is not None)
+        self._restarted("losses of power")
+
+    def _check_ended(
+        self, request: Request, said: Refused | None, decided: Record | Refused | None, may_fail: bool
+    ) -> None:
+        """What was granted is in the log after a start; `may_fail`: what was not may be there, or may not."""
+        records = self._read_log()
+        failed = may_fail and _is_of_disk(said)
+        self._check(request, said, decided, failed)
+        self._check_records(records, [] if failed and not records else _records_of(decided))
 
     def _request(self, request: Request, may_fail: bool = False) -> None:
         """Ask, and compare with what the twin decides; `may_fail`: the disk fails just now."""
@@ -257,6 +278,12 @@ def _said(request: Request, service: Service, folder: Path) -> Refused | None:
     except Refused as refused:
         return refused
     return None
+
+
+def _snapshot_made(service: Service) -> None:
+    """A snapshot, unless power is lost before it is made."""
+    with suppress(PowerLost, OSError, sqlite3.Error, Refused):
+        service.snapshot()
 
 
 def _is_of_disk(said: Refused | None) -> bool:

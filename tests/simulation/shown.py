@@ -17,7 +17,19 @@ from tests.simulation.engine_steps import PushBatch
 from tests.simulation.engine_steps import Register as EngineRegister
 from tests.simulation.engine_steps import Replace as EngineReplace
 from tests.simulation.reduction import parts_left
-from tests.simulation.service_steps import Advance, FullDisk, Kill, Know, Pass, Push, Register, Replace, Restart
+from tests.simulation.service_steps import (
+    Advance,
+    FullDisk,
+    Kill,
+    Know,
+    Pass,
+    Power,
+    Push,
+    Register,
+    Replace,
+    Restart,
+    Snapshot,
+)
 
 Step = service_steps.Step | engine_steps.Step
 
@@ -47,6 +59,11 @@ def shown(step: Step) -> str:
                 "" if at is None else f", whose disk operations fail from {at} on; {kept} % of what was not synced stay"
             )
             return f"kill, {down_s} s down, before anything is read of{how}\n{_indented(shown(request))}"
+        case Power(down_s, seed, request, at, again):
+            where = "" if at is None else f" from operation {at} of the disks on"
+            more = "" if again is None else f", and again at operation {again} while it starts"
+            of = "" if request is None else f", during\n{_indented(shown(request))}"
+            return f"no power{where} (drawn from {seed}){more}, {down_s} s down{of}"
     return repr(step)
 
 
@@ -85,8 +102,22 @@ def simpler(step: Step) -> Iterator[Step]:
             yield Kill(0)
             for less in simpler(request):
                 yield replace(step, during=less)
+        case Power():
+            yield from _simpler_power(step)
         case Pass(seconds) if seconds > 1:
             yield Pass(seconds // 2)
+
+
+def _simpler_power(step: Power) -> Iterator[Step]:
+    yield Kill(0, None if isinstance(step.during, Snapshot) else step.during)
+    for name in ("again", "at", "during"):
+        if getattr(step, name) is not None and (name != "at" or not isinstance(step.during, Snapshot)):
+            yield replace(step, **{name: None})
+    if step.during is not None:
+        for less in simpler(step.during):
+            yield replace(step, during=less)
+    if step.down_s:
+        yield replace(step, down_s=0)
 
 
 def _indented(text: str) -> str:

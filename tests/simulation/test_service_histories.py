@@ -17,7 +17,7 @@ HOURS = 4
 def test_a_service_is_at_every_step_what_an_undisturbed_one_is(seed: int) -> None:
     ran, failure = simulate(SUBJECTS["service"], seed, HOURS)
     assert failure is None, str(failure and failure.reduced())
-    assert ran.counts["kills"] and ran.counts["restarts"] and ran.counts["checked in a batch"]
+    assert all(ran.counts[what] for what in ("kills", "losses of power", "restarts", "checked in a batch"))
 
 
 ORDINARY = "SELECT * WITHIN 1 HOUR FROM STREAM S <http://ex.org/s1> WHERE { SEQ(A) DEFINE GPM A ON S { ?s ?p ?o } }"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any, NoReturn
 
 import msgspec
 
+from spaseq.service.core.copies import PART
+from spaseq.service.core.folder import DataFolder
 from spaseq.service.core.records import Accepted, KnowledgePut, Record, decoded
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
@@ -17,9 +21,11 @@ from spaseq.service.log.groups import Torn, groups
 from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.streams import StreamSettings
 from tests.service.faulty_files import FaultyFiles
+from tests.service.lost_power import Disk, PowerLost
+from tests.service.unsynced import after_power_loss
 from tests.simulation.bodies import TEMPLATE
-from tests.simulation.faults import SteppedClock, held, stop
-from tests.simulation.service_steps import Kill, Request
+from tests.simulation.faults import SteppedClock, held, losing_power, stop
+from tests.simulation.service_steps import Kill, Power, Request
 
 DISK = (503, 507)
 """The statuses with which a request is refused as the disk fails."""
@@ -38,14 +44,15 @@ def streams(folder: Path) -> dict[str, StreamSettings]:
 
 
 class UnderTest:
-    """A service whose clock is set, whose disk fails, and which is killed and started again.
+    """A service whose clock is set, whose disks fail and lose their power, and which is killed and started again.
 
     folder  is its own
     read    the number of the last record that `records` has given
     """
 
     def __init__(self, folder: Path, clock: SteppedClock) -> None:
-        self.folder, self.clock, self.files = folder, clock, FaultyFiles()
+        self.folder, self.clock = folder, clock
+        self.files, self.disk = FaultyFiles(), Disk()
         self.read = 0
         self._ends: dict[str, int] = {}
         self.service = self._opened()
@@ -58,7 +65,7 @@ class UnderTest:
         self.clock.pass_seconds(down_s)
         self.service = self._opened()
 
-    def kill(self, step: Kill, said: Any) -> None:
+    def kill(self, step: Kill, said: Callable[[Service], None]) -> None:
         """Die, with what a `Kill` says; `said` is called with the service while it reads nothing."""
         over = None
         if step.during is not None:
@@ -70,16 +77,59 @@ class UnderTest:
         self.clock.pass_seconds(step.down_s)
         self.service = self._opened()
 
+    def lose_power(self, step: Power, said: Callable[[Service], None]) -> None:
+        """Lose power, as a `Power` says; `said` is called with the service, while it reads nothing if it says so."""
+        dice, over = Random(step.seed), None
+        if step.at is not None:
+            with losing_power(self.files, self.disk, step.at):
+                said(self.service)
+                with suppress(Refused):
+                    self.service.settled()
+        elif step.during is not None:
+            over = held(self.service)
+            said(self.service)
+        self._lose_power(dice, lambda: stop(self.service, self.files, over))
+        self.clock.pass_seconds(step.down_s)
+        if step.again is not None:
+            self._start_in_vain(dice, step.again)
+        self.service = self._opened()
+
+    def _start_in_vain(self, dice: Random, again: int) -> None:
+        """Lose power again while the service starts."""
+        folder = self.folder / "data"
+        opened: list[DataFolder] = []
+        with losing_power(self.files, self.disk, again), suppress(PowerLost, OSError):
+            opened.append(DataFolder(folder, self.files, self.disk.connect))
+            Service(opened[0], Limits(), self.clock)
+
+        def end() -> None:
+            for each in opened:
+                each.close()
+
+        self._lose_power(dice, end)
+
+    def _lose_power(self, dice: Random, end: Callable[[], None]) -> None:
+        """Let the folder be what a machine finds; `end` lets go of it."""
+        self.disk.lose_power(dice)
+        left = self.files.lost_power(dice)
+        end()
+        self.files = left
+        self.disk.power_on()
+        copies = self.folder / "data" / "kb"
+        for copy in sorted(copies.glob("*.nt"))[:1]:  # another one was under way
+            part = after_power_loss(b"", [(0, copy.read_bytes())], dice)
+            (copies / f"{dice.randbytes(32).hex()}.nt{PART}").write_bytes(part)
+
     def records(self) -> Iterator[tuple[int, bytes]]:
         """The records of the log since the last call; where two segments have one, that of the later one counts."""
         log = self.service._log
         bounds = [segment.first for segment in log._segments[1:]] + [log.next]
         for segment, bound in zip(log._segments, bounds, strict=True):
-            begin = self._ends.get(segment.name, 0)
-            for group in groups(io.BytesIO(self.files.contents[segment.name].written[begin : segment.good])):
+            begin = self._ends.get(segment.name, segment.begin)
+            for group in groups(io.BytesIO(self.files.contents[segment.name].written[: segment.good]), begin):
                 if isinstance(group, Torn):
                     break
-                self._ends[segment.name] = begin + group.offset + group.size
+                self._ends[segment.name] = group.offset + group.size
                 for number, record in enumerate(group.records, group.first):
                     if self.read < number < bound:
                         assert number == self.read + 1, (number, self.read)
@@ -90,10 +140,11 @@ class UnderTest:
         """End; a second call does nothing."""
         if self.service._matcher._thread.is_alive():
             stop(self.service, self.files)
+        self.disk.close()
 
     def _opened(self) -> Service:
         """The service at work, without the thread that looks at the clock of the machine."""
-        service = Service(_made(self.folder / "data"), Limits(), self.clock, self.files)
+        service = Service(DataFolder(self.folder / "data", self.files, self.disk.connect), Limits(), self.clock)
         service._matcher.start()
         return service
 
@@ -111,7 +162,7 @@ class Twin:
     def __init__(self, folder: Path, clock: SteppedClock) -> None:
         self.folder = folder
         self._number = 0
-        self.service = Service(_made(folder / "twin"), Limits(), clock, FaultyFiles())
+        self.service = Service(DataFolder(folder / "twin", FaultyFiles()), Limits(), clock)
         self._admission = self.service._admission
         self._admission._submit = _decided
 
@@ -133,10 +184,11 @@ class Twin:
         record = decoded(data)
         if isinstance(record, KnowledgePut) and not (own := self.folder / "twin" / "kb" / record.copy).exists():
             shutil.copyfile(copies / record.copy, own)
-        assert self.service._log.append([data]) == number
+        place = self.service._log.append([data])
+        assert place.number == number
         self._admission.replay(number, record)
         matcher = self.service._matcher
-        matcher.hand(number, record)
+        matcher.hand(place, record)
         while matcher._waiting or matcher.queries.lagging:
             matcher._step()
         return record
@@ -163,8 +215,3 @@ def comparable(record: Record) -> Any:
 
 def _decided(record: Record) -> NoReturn:
     raise _Decided(record)
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

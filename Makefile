@@ -16,7 +16,7 @@ FUZZ ?=
 KILLS ?= 1000
 TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
 WAITING := $(addprefix tests/,cli docs editors engine hostile inputs kb notebook outputs service spark web)
-THOROUGH := properties marked simulation kills fuzz spark pairs python why loaded
+THOROUGH := properties marked simulation damage kills fuzz spark pairs python why loaded
 ASIDE := kills fuzz spark pairs python why
 
 .PHONY: demo serve-demo test test-fast test-loaded test-costs thorough $(THOROUGH:%=thorough-%) crash-test fuzz lint format bench docs grammars web test-web screenshots clean
@@ -64,6 +64,9 @@ thorough-why:
 	$(BIN)/python -m tests.why_pairs --seed $(SEED)
 thorough-simulation:
 	$(BIN)/python -m tests.simulation --seed $(SEED)
+thorough-damage:
+	$(BIN)/python -m tests.service.damage --seed $(SEED)
+	$(BIN)/python -m tests.service.damage --draws 100 --served --seed $(SEED)
 thorough-fuzz:
 	$(BIN)/python -m tests.fuzz --inputs 5000 --seed $(SEED)
 thorough-spark:

@@ -7,5 +7,5 @@ from pathlib import Path
 from tests.service.crashes import crash
 
 
-def test_six_kills_do_not_show(tmp_path: Path) -> None:
-    assert crash(tmp_path, 6, 1).startswith("6 kills, ")
+def test_three_kills_do_not_show(tmp_path: Path) -> None:
+    assert crash(tmp_path, 3, 1).startswith("3 kills, ")

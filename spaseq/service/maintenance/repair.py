@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from secrets import randbits
 from typing import BinaryIO
@@ -34,6 +34,8 @@ from spaseq.service.maintenance.log_check import Run
 from spaseq.service.store.damage import DATABASE
 
 _COPIED_BYTES = 1 << 20
+LOSSES_MAX = 1_000
+"""Losses that are told one by one; of more, how many there are."""
 _logger = logging.getLogger("spaseq.service")
 
 
@@ -43,10 +45,8 @@ def repair(checked: Checked, clock: Clock | None = None) -> list[str]:
     if not findings.wrong:
         return []
     folder = checked.folder or randbits(62)
-    lost = [
-        *findings.lost,
-        *(_not_taken(checked) if checked.log.lost_records or checked.database.saved is None else ()),
-    ]
+    is_less = checked.log.lost_records or checked.database.saved is None
+    lost = _told([*findings.lost, *(_not_taken(checked) if is_less else ())])
     for each in findings.wrong:
         if each.file.startswith(f"{COPIES}/"):
             give_up_copy(checked.data / each.file)
@@ -67,13 +67,19 @@ def give_up(data: Path) -> None:
             _logger.warning("lost: %s", lost)
 
 
+def _told(lost: list[str]) -> list[str]:
+    more = len(lost) - LOSSES_MAX
+    return lost if more <= 0 else [*lost[:LOSSES_MAX], f"and {more:,} more"]
+
+
 def _repair_log(checked: Checked, folder: int, lost: list[str], now: int) -> None:
     """Write the log anew, with a record of what is lost."""
     shutil.rmtree(checked.data / NEW, ignore_errors=True)
     writing = _Writing(checked, DiskFolder(checked.data / NEW), folder)
     for run in checked.log.runs:
         writing.copy(run)
-    writing.go_on(lambda: encoded(Lost(now, tuple(lost), checked.log.lost_records, checked.database.lost_rows)))
+    if lost:
+        writing.go_on(encoded(Lost(now, tuple(lost), checked.log.lost_records, checked.database.lost_rows)))
     writing.close()
     (checked.data / LOG).rename(checked.data / REPAIRED)
     finish_repair(checked.data)
@@ -98,19 +104,19 @@ class _Writing:
         breaks = run.first > self._end or (UNLINKED not in (self._link, run.before) and self._link != run.before)
         segment = Segment(run.first, 0, self._previous, self._end if breaks else 0)
         whole = run.offset == old.begin and run.size == old.good - old.begin
-        if whole and not breaks and (old.begin == 0 or (old.previous, old.lost) == (self._previous, 0)):
-            os.link(self._old / old.name, self._path / old.name)
+        stays = whole and not breaks and (old.begin == 0 or (old.previous, old.lost) == (self._previous, 0))
+        if stays and _is_linked(self._old / old.name, self._path / old.name):
             segment.attempt = old.attempt
         else:
             with (self._old / old.name).open("rb") as file:
                 self._write(segment, _piece(file, run.offset, run.size))
         self._last, self._end, self._link = segment, run.end, run.after
 
-    def go_on(self, record: Callable[[], bytes]) -> None:
+    def go_on(self, record: bytes) -> None:
         """Let a record follow, behind all that rows or the snapshot were made of."""
         first = max(self._end, self._covered.number + 1)
         segment = Segment(first, 0, self._previous, self._end if first > self._end else first)
-        data, self._link = group_of(first, [record()], self._covered.link if first > self._end else self._link)
+        data, self._link = group_of(first, [record], self._covered.link if first > self._end else self._link)
         self._write(segment, [data])
         self._last, self._end = segment, first + 1
 
@@ -158,6 +164,15 @@ def _not_taken(checked: Checked) -> Iterator[str]:
                         state.apply(number, record)
                     else:
                         yield f"record {number} of the log: what it needs was declared in a record that is lost"
+
+
+def _is_linked(old: Path, new: Path) -> bool:
+    """Have a file under another name, too; False where the file system has no such names."""
+    try:
+        os.link(old, new)
+    except OSError:
+        return False
+    return True
 
 
 def _piece(file: BinaryIO, offset: int, size: int) -> Iterator[bytes]:

@@ -260,6 +260,10 @@ class Service:
         """The number of the newest row that is on disk; 0: there was none."""
         return self._results.newest_row(name)
 
+    def query_number(self, name: str) -> int:
+        """A number of a query that no other one of its name has; any thread asks, and waits for nothing."""
+        return self._overview.number(name)
+
     def fresh_rows(self, name: str, after: int) -> list[tuple[int, str]] | None:
         """The rows after one, if they were found so lately that it is known without the disk; else None."""
         return self._results.fresh_rows(name, after)

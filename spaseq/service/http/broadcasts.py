@@ -74,7 +74,7 @@ class Broadcasts:
     async def _joined(self, name: str) -> Broadcast:
         async with self._opening:
             broadcast = self._broadcasts.get(name)
-            if broadcast is None or broadcast.ended:
+            if broadcast is None or broadcast.ended or not broadcast.is_of_now():
                 broadcast = Broadcast(name, self._workers, self)
                 await broadcast.open()
                 self._broadcasts[name] = broadcast
@@ -106,8 +106,8 @@ class Broadcasts:
 class Broadcast:
     """The rows of one query while somebody follows it.
 
-    A reader that finds none waits until the core has committed more. Numbers that begin again are those of another
-    query of the name: the broadcast ends.
+    A reader that finds none waits until the core has committed more. When the name is that of another query, the
+    broadcast ends.
     """
 
     def __init__(self, name: str, workers: Workers, broadcasts: Broadcasts) -> None:
@@ -116,14 +116,25 @@ class Broadcast:
         self._woken = asyncio.Event()
         self._told = False
         self._reading: dict[int, asyncio.Task[Chunk]] = {}
-        self._newest = 0
+        self._newest = self._number = 0
         self._unsubscribe: Callable[[], None] = lambda: None
         self.followers = 0
         self.ended = False
 
     async def open(self) -> None:
         """Begin to be told of rows; raises Refused (404)."""
+        self._number = self._workers.core.query_number(self._name)
         self._unsubscribe = await self._workers.read(self._workers.core.on_rows, self._name, self._tell)
+
+    def is_of_now(self) -> bool:
+        """True if the name is still that of the query; else the broadcast ends."""
+        try:
+            same = self._workers.core.query_number(self._name) == self._number
+        except Refused:
+            same = False
+        if not same:
+            self.end()
+        return same
 
     def end(self) -> None:
         """End the broadcast, and with it the answers to all who follow it."""
@@ -134,11 +145,13 @@ class Broadcast:
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
         """Parts of server-sent events, behind a number; a comment where there is nothing for a while."""
-        while not self.ended:
+        while not self.ended and self.is_of_now():
             woken = self._woken
             try:
                 chunk = await self._chunk(after)
             except Refused:  # the query has gone, or the rows have: the client asks again and is told
+                return
+            if not self.is_of_now():
                 return
             if chunk.last > after:
                 after = chunk.last
@@ -170,12 +183,7 @@ class Broadcast:
             task.exception()  # retrieved, also when all who asked have gone
 
     async def _read(self, after: int) -> Chunk:
-        rows = await self._workers.read(self._workers.core.rows, self._name, after, CHUNK_ROWS_MAX)
-        if not rows:
-            newest = await self._workers.read(self._workers.core.newest_row, self._name)
-            if newest < self._newest:
-                self.end()
-        return self._made(rows, after)
+        return self._made(await self._workers.read(self._workers.core.rows, self._name, after, CHUNK_ROWS_MAX), after)
 
     def _made(self, rows: Sequence[tuple[int, str]], after: int) -> Chunk:
         """Rows behind a number as server-sent events."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from spaseq.errors import Problem
@@ -51,6 +52,8 @@ class MemoryCore:
         self._kbs: dict[str, KnowledgeSettings] = {}
         self._queries: dict[str, QuerySettings] = {}
         self._told: dict[str, list[Callable[[], None]]] = {}
+        self._numbers: dict[str, int] = {}
+        self._new = count(1)
 
     def put_stream(self, name: str, settings: StreamSettings) -> bool:
         if any(each.iri == settings.iri and other != name for other, each in self._streams.items()):
@@ -122,6 +125,8 @@ class MemoryCore:
             raise Refused(422, "Problems in the query", "it does not validate", problems=(problem,))
         self._queries[name] = settings
         self.found.setdefault(name, [])
+        if before is None:
+            self._numbers[name] = next(self._new)
         return before is None
 
     def queries(self) -> list[dict[str, Any]]:
@@ -177,6 +182,10 @@ class MemoryCore:
             raise Refused(410, "Gone", "past retention", members={"oldest": self.oldest})
         start = max(self.oldest - 1, after or 0)
         return list(enumerate(self.found[name][start : start + limit], start + 1))
+
+    def query_number(self, name: str) -> int:
+        self._one(self._queries, name)
+        return self._numbers[name]
 
     def newest_row(self, name: str) -> int:
         self._one(self._queries, name)

@@ -186,6 +186,8 @@ class _Check:
     def _numbers_there(self) -> Iterator[tuple[int, int, int]]:
         try:
             yield from numbers_there(self.connection)
+        except RunError as error:
+            self.findings.add(DATABASE, error.message)
         except sqlite3.DatabaseError as error:
             if is_passing(error):
                 raise

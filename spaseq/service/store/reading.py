@@ -51,14 +51,17 @@ def sound_entries(
 def numbers_there(read: Connection) -> Iterator[tuple[int, int, int]]:
     """Of the dead letters and of each query that has rows: LETTERS or its number, the least and the greatest number.
 
-    Raises sqlite3.Error.
+    RunError if the order of pages is damaged; raises sqlite3.Error.
     """
     first, last = read.execute("select min(n), max(n) from letters").fetchone()
     if first is not None:
         yield LETTERS, first, last
     (query,) = read.execute("select min(query) from rows").fetchone()
     while query is not None:
-        yield query, *read.execute("select min(n), max(n) from rows where query = ?", (query,)).fetchone()
+        first, last = read.execute("select min(n), max(n) from rows where query = ?", (query,)).fetchone()
+        if first is None:
+            raise damaged("rows stand in other places than they were written")
+        yield query, first, last
         (query,) = read.execute("select min(query) from rows where query > ?", (query,)).fetchone()
 
 

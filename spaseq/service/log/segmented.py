@@ -156,7 +156,8 @@ class SegmentedLog:
 
     def link_at(self, number: int) -> int | None:
         """The hash of the chain after the group of a record; None: the record is not there. RunError, OSError."""
-        return next((place.link for place, _ in self.read_linked(number) if place.number == number), None)
+        place, _ = next(self.read_linked(number), (Place(self.next, UNLINKED), b""))
+        return place.link if place.number == number else None
 
     def check(self, place: Place, whose: str) -> None:
         """RunError unless the log goes as far as a place, and has the same chain there; `whose` place it is."""
@@ -164,7 +165,8 @@ class SegmentedLog:
             missing(self.next, place.number, f"{whose} covers them")
         if place.number < self.first or place.link == UNLINKED:
             return
-        if self.link_at(place.number) not in (None, UNLINKED, place.link):
+        found = self.link if place.number == self.next - 1 else self.link_at(place.number)
+        if found not in (None, UNLINKED, place.link):
             damaged(f"record {place.number} is another one than that which {whose} covers")
 
     def trim(self, before: int, retained: int | None = None, most_bytes: int | None = None) -> int:

@@ -36,7 +36,6 @@ class CheckedDatabase:
     """The outcome of the check of a database.
 
     folder      the number of the data folder; 0: not known, or release 0.1.0 wrote it
-    released    release 0.1.0 wrote it: it has no checksums
     entries     sound ones of the small tables, by table
     kept        of queries by number, those of the oldest and newest row, as far as anything says so
     damaged     of queries by number, those of rows that are damaged
@@ -45,7 +44,6 @@ class CheckedDatabase:
     """
 
     folder: int = 0
-    released: bool = False
     entries: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     kept: dict[int, tuple[int, int]] = field(default_factory=dict)
     damaged: dict[int, list[int]] = field(default_factory=dict)
@@ -108,7 +106,6 @@ class _Check:
 
     def _released(self) -> None:
         """Read a database of release 0.1.0."""
-        self.found.released = True
         self.findings.notes.append(f"{DATABASE}: {RELEASED_NOTE}")
         parts = self.connection.execute("select number, body from snapshot order by part").fetchall()
         if parts:
@@ -194,7 +191,7 @@ class _Check:
 
     def _page(self, query: int, first: int, last: int, kind: str, places: dict[int, int]) -> None:
         missing = set(range(first, last + 1))
-        for entry in self.entries_of(query, first, last):
+        for entry in sound_entries(self.connection, query, first, last):
             missing.discard(entry[-6])
             if entry[-3] != UNLINKED and places.setdefault(entry[-4], entry[-3]) != entry[-3]:
                 self.findings.add(DATABASE, f"{kind} {entry[-6]} is of another log")
@@ -204,8 +201,3 @@ class _Check:
             run = [n for _, n in those]
             which = numbers(run[0], run[-1], kind)
             self.findings.add(DATABASE, f"{which}: damaged, or missing", which)
-
-    def entries_of(self, query: int, first: int, last: int) -> Iterator[tuple[Any, ...]]:
-        """The sound rows of a query, or dead letters, from one number to another."""
-        table, where, keys = ("letters", "", ()) if query == LETTERS else ("rows", "query = ? and ", (query,))
-        return sound_entries(self.connection, table, f"{where}n between ? and ? order by n", keys, first, last)

@@ -60,9 +60,8 @@ def _copy(read: Connection, write: Connection, query: int, oldest: int, newest: 
 
 
 def _rows(read: Connection, query: int, first: int, last: int) -> Iterator[tuple[Any, ...]]:
-    table, where, keys = ("letters", "", ()) if query == LETTERS else ("rows", "query = ? and ", (query,))
-    entries = sound_entries(read, table, f"{where}n between ? and ? order by n", keys, first, last)
-    sound = {entry[-6]: entry for entry in entries}
+    table, keys = ("letters", ()) if query == LETTERS else ("rows", (query,))
+    sound = {entry[-6]: entry for entry in sound_entries(read, query, first, last)}
     for n in range(first, last + 1):
         text = in_its_place(n, "dead letter" if query == LETTERS else "row")
         yield sound.get(n) or checked(table, *keys, n, 0, 0, UNLINKED, text)

@@ -53,7 +53,6 @@ class CheckedLog:
     runs        those that count, by number
     given_up    numbers of records, the first and that after the last, whose loss was accepted before
     ends        what was noted beside it; None: nothing, or it is damaged
-    torn        bytes at its end of a group that nobody was told of
     lost_records    so many are missing that were not given up
     """
 
@@ -61,7 +60,6 @@ class CheckedLog:
     runs: list[Run] = field(default_factory=list)
     given_up: list[tuple[int, int]] = field(default_factory=list)
     ends: Ends | None = None
-    torn: int = 0
     lost_records: int = 0
 
     @property
@@ -173,9 +171,7 @@ class _Reading:
             if torn is None:
                 return
             offset = next_group(file, torn.offset)
-            if offset is None and self.following is None:
-                self.log.torn = self.segment.good - torn.offset
-            elif offset is not None or (self.following is not None and self.following.first > self.segment.first):
+            if offset is not None or (self.following is not None and self.following.first > self.segment.first):
                 self.findings.add(self.file, f"{torn.reason} at byte {torn.offset}")
 
     def _compare(self, group: Group) -> None:

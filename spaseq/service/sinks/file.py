@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
+from spaseq.service.log.files import sync_folder
 from spaseq.service.peers.pauses import Failed, keep_up
 from spaseq.service.peers.threads import in_thread
 from spaseq.service.settings.sinks import SinkSettings
@@ -84,7 +85,7 @@ class _RowFile:
             raise Failed("another sink writes to the file") from error
         self._cut()
         if is_new:
-            _sync_folder(os.path.dirname(self._path))
+            sync_folder(os.path.dirname(self._path))
 
     def close(self) -> None:
         """Close the file, and let others have it."""
@@ -135,11 +136,3 @@ def _number(line: bytes) -> int:
         return msgspec.json.decode(line, type=_Numbered).n
     except (msgspec.DecodeError, UnicodeDecodeError):
         return 0
-
-
-def _sync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

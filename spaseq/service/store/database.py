@@ -19,7 +19,7 @@ from spaseq.errors import RunError
 from spaseq.service.log.groups import UNLINKED
 from spaseq.service.store.damage import DATABASE, damaged, in_its_place
 from spaseq.service.store.migration import migrate
-from spaseq.service.store.reading import as_written, damage_named, numbers_there, snapshot_parts, sound_texts
+from spaseq.service.store.reading import as_written, damage_named, numbers_there, snapshot_parts, sound_entries
 from spaseq.service.store.tables import KEYS, TOTALLED, VERSION, Connection, Value, statements
 from spaseq.service.store.writes import LETTERS, store
 
@@ -47,7 +47,6 @@ class Database:
     """The database in a file, made if the data folder `is_new`. Raises sqlite3.Error, and RunError for damage.
 
     folder      a number of its data folder, unlike that of any other
-    released    release 0.1.0 wrote it: it has just been made anew, with checksums
     """
 
     def __init__(self, path: Path, is_new: bool, connect: Connect = connected) -> None:
@@ -55,7 +54,6 @@ class Database:
         self._writing = Lock()
         self._reading = local()
         self._readers: list[Connection] = []
-        self.released = False
         with damage_named():
             self._write = self._connect()
             self._prepare(is_new)
@@ -90,7 +88,7 @@ class Database:
 
     def rows(self, query: int, after: int, limit: int) -> list[tuple[int, str]]:
         """Rows of a query that are kept, by number, from the one after `after`."""
-        return self._numbered("rows", "query = ? and ", query, after, limit, "row")
+        return self._numbered(query, after, limit, "row")
 
     def oldest_row(self, query: int) -> int:
         """The number of the oldest row that is kept, or of the next one."""
@@ -102,7 +100,7 @@ class Database:
 
     def letters(self, after: int, limit: int) -> list[tuple[int, str]]:
         """Dead letters that are kept, by number, from the one after `after`."""
-        return self._numbered("letters", "", LETTERS, after, limit, "dead letter")
+        return self._numbered(LETTERS, after, limit, "dead letter")
 
     def newest_letter(self) -> int:
         """The number of the newest dead letter that there has been; 0: none."""
@@ -159,7 +157,6 @@ class Database:
             return
         if not tables and not is_new:
             raise damaged("it is empty")
-        self.released = bool(tables)
         with self.transaction() as write:
             if tables:
                 migrate(write)
@@ -199,15 +196,13 @@ class Database:
                 what = "dead letters" if query == LETTERS else f"rows of query {query}"
                 raise damaged(f"{what} from {first} to {last}, where those from {oldest} to {newest} are kept")
 
-    def _numbered(self, table: str, where: str, query: int, after: int, limit: int, what: str) -> list[tuple[int, str]]:
-        """Numbered texts of a table that are kept; of each that is damaged that it is so."""
+    def _numbered(self, query: int, after: int, limit: int, what: str) -> list[tuple[int, str]]:
+        """Texts of rows, or dead letters, that are kept, by number; of each that is damaged that it is so."""
         with self._snapshotted() as read:
             oldest, newest = self._kept(query)
             first = max(after + 1, oldest)
             last = min(newest, first + limit - 1)
-            found = (
-                dict(sound_texts(read, table, where, (query,) if where else (), first, last)) if first <= last else {}
-            )
+            found = {entry[-6]: entry[-2] for entry in sound_entries(read, query, first, last)} if first <= last else {}
         return [(n, found.get(n) or in_its_place(n, what)) for n in range(first, last + 1)]
 
     def _kept(self, query: int) -> tuple[int, int]:

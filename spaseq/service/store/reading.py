@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from spaseq.service.store.damage import damaged, is_damage
-from spaseq.service.store.tables import Connection, Value, is_sound
+from spaseq.service.store.tables import Connection, is_sound
 from spaseq.service.store.writes import LETTERS
 
 Entry = tuple[Any, ...]
@@ -21,30 +21,25 @@ def as_written(table: str, entry: Entry) -> Entry:
     return entry
 
 
-def sound_texts(
-    read: Connection, table: str, where: str, keys: Sequence[Value], first: int, last: int
-) -> Iterator[tuple[int, str]]:
-    """The numbered texts of a table, from one to another, that are as they were written; sqlite3.Error."""
-    entries = sound_entries(read, table, f"{where}n between ? and ? order by n", keys, first, last)
-    return ((entry[-6], entry[-2]) for entry in entries)
+def sound_entries(read: Connection, query: int, first: int, last: int) -> Iterator[Entry]:
+    """The rows of a query, or the dead letters, between two numbers that are as they were written; sqlite3.Error.
 
-
-def sound_entries(
-    read: Connection, table: str, where: str, keys: Sequence[Value], first: int, last: int
-) -> Iterator[Entry]:
-    """The entries between two numbers that are as they were written, whatever befell pages between them."""
+    Whatever befell pages between them: then halves are read, down to single entries.
+    """
+    table, where, keys = ("letters", "", ()) if query == LETTERS else ("rows", "query = ? and ", (query,))
+    wanted = f"select * from {table} where {where}n between ? and ? order by n"
     try:
-        entries = read.execute(f"select * from {table} where {where}", (*keys, first, last)).fetchall()
+        entries = read.execute(wanted, (*keys, first, last)).fetchall()
     except (sqlite3.Error, UnicodeError) as error:
         if isinstance(error, sqlite3.Error) and not is_damage(error):
             raise
         if first < last:
             half = (first + last) // 2
-            yield from sound_entries(read, table, where, keys, first, half)
-            yield from sound_entries(read, table, where, keys, half + 1, last)
+            yield from sound_entries(read, query, first, half)
+            yield from sound_entries(read, query, half + 1, last)
         return
     for entry in entries:  # where pages stand in other places, SQLite gives other entries than it was asked for
-        if entry[: len(keys)] == tuple(keys) and first <= entry[-6] <= last and is_sound(table, entry):
+        if entry[: len(keys)] == keys and first <= entry[-6] <= last and is_sound(table, entry):
             yield entry
 
 

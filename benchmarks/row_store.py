@@ -40,7 +40,7 @@ Store = Callable[[Path, list[list[Row]]], float]
 
 
 def pieces(rows: int, at_once: int) -> list[list[Row]]:
-    """Rows, so many at a time."""
+    """Rows in pieces of `at_once`."""
     found: list[Row] = [(QUERY, n, 1, n, n, TEXT % (n, n % 100, n, n)) for n in range(1, rows + 1)]
     return [found[begin : begin + at_once] for begin in range(0, rows, at_once)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,19 +10,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from spaseq.errors import RunError
 from spaseq.service.maintenance import backup as backups
 from spaseq.service.maintenance.check import check, held
 from spaseq.service.maintenance.findings import Findings
 from spaseq.service.maintenance.findings import Progress as Told
 from spaseq.service.maintenance.repair import repair
-from spaseq.service.store.faults import in_words, is_passing
+from spaseq.service.store.faults import told
+
+UNCHANGED = "nothing is changed: ask again when the disk works"
 
 
 def check_folder(data: Path, mend: bool) -> int:
     """Say what is wrong with a data folder, and repair it; the exit code. InputError, RunError."""
-    with held(data), _shown() as told, _of_disk(data):
-        checked = check(data, Findings(told))
+    with held(data), _shown() as progress, told(str(data), UNCHANGED):
+        checked = check(data, Findings(progress))
         wrong = checked.findings.wrong
         lost = repair(checked) if mend else []
     for note in checked.findings.notes:
@@ -43,15 +43,15 @@ def check_folder(data: Path, mend: bool) -> int:
 
 def make_backup(data: Path, file: Path) -> None:
     """Copy a data folder into a file; InputError, RunError."""
-    with _shown() as told, _of_disk(file):
-        size = backups.backup(data, file, told)
+    with _shown() as progress, told(str(file), UNCHANGED):
+        size = backups.backup(data, file, progress)
     print(f"{file}: {size:,} bytes")
 
 
 def restore_backup(file: Path, data: Path) -> None:
     """Make a data folder from a backup; InputError, RunError."""
-    with _shown() as told, _of_disk(file):
-        backups.restore(file, data, told)
+    with _shown() as progress, told(str(file), UNCHANGED):
+        backups.restore(file, data, progress)
     print(f"{data}: restored from {file}")
 
 
@@ -63,18 +63,6 @@ def _shown() -> Iterator[Told]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("")
         yield lambda what, done, of: progress.update(task, description=what, completed=done, total=of)
-
-
-@contextmanager
-def _of_disk(path: Path) -> Iterator[None]:
-    """Let what the disk refuses be an error with its reason."""
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        if not is_passing(error):
-            raise
-        hint = "nothing is changed: ask again when the disk works"
-        raise RunError(f"{path}: {in_words(error)}", hint=hint) from error
 
 
 def _counted(number: int, one: str, many: str = "") -> str:

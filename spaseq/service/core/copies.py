@@ -72,7 +72,7 @@ def give_up_copy(copy: Path) -> None:
 
 
 def copies(folder: Path) -> list[Path]:
-    """The copies in a folder, whole ones and others, without those that are under way."""
+    """All finished copies in a folder, damaged ones among them."""
     return sorted(each for each in folder.glob("*") if each.suffix not in (PART, _LOST) and each.name != _EMPTY)
 
 

@@ -123,9 +123,9 @@ class Paused(msgspec.Struct, frozen=True, array_like=True, tag="pause"):
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag="lost"):
     """Something was lost on disk, and that was accepted: the service has gone on with what was there.
 
-    what        was lost, each in words
-    records     of the log, so many
-    rows        and dead letters, so many
+    what        each thing that was lost, in words
+    records     the number of records of the log that were lost
+    rows        the number of rows and dead letters that were lost
     """
 
     at: int

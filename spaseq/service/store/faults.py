@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from spaseq.errors import RunError
 from spaseq.service.errors import Refused
@@ -82,15 +82,19 @@ def refused() -> Iterator[None]:
 
 
 @contextmanager
-def starting() -> Iterator[None]:
-    """Let a fault of the disk be the reason for which a service does not start: RunError."""
+def told(what: str, hint: str) -> Iterator[None]:
+    """Let a fault of the disk be an error with its reason, `what` it stops, and the way out: RunError."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
         if not is_passing(error):
             raise
-        hint = "what is accepted is safe: start it again when the disk works"
-        raise RunError(f"the data folder cannot be used: {in_words(error)}", hint=hint) from error
+        raise RunError(f"{what}: {in_words(error)}", hint=hint) from error
+
+
+def starting() -> AbstractContextManager[None]:
+    """Let a fault of the disk be the reason for which a service does not start: RunError."""
+    return told("the data folder cannot be used", "what is accepted is safe: start it again when the disk works")
 
 
 def _errno(error: BaseException) -> int | None:

@@ -15,7 +15,7 @@ PYTEST ?=
 FUZZ ?=
 KILLS ?= 1000
 TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
-WAITING := $(addprefix tests/,cli docs editors engine hostile inputs kb notebook outputs service spark web)
+WAITING := $(addprefix tests/,cli docs editors hostile inputs kb notebook outputs service spark web)
 THOROUGH := properties marked simulation damage kills fuzz spark pairs python why loaded
 ASIDE := kills fuzz spark pairs python why
 
@@ -51,31 +51,32 @@ $(THOROUGH:%=thorough-%): $(TOOLS)
 $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export PYTHONHASHSEED = $(SEED)
 $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export HYPOTHESIS_PROFILE = thorough
 
+thorough-properties: export EXAMPLES := $(or $(EXAMPLES),120)
 thorough-properties:  ## EXAMPLES=1000 for more of each
 	$(TESTS) -m hypothesis --hypothesis-seed=$(SEED) $(PYTEST)
 thorough-marked:
 	$(TESTS) -m thorough $(PYTEST)
 	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py tests/web/long_*.py $(PYTEST)
 thorough-pairs:
-	$(BIN)/python -m tests.pairs --seed $(SEED)
+	$(BIN)/python -m tests.pairs --pairs 3000 --seed $(SEED)
 thorough-python:
 	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
 thorough-why:
-	$(BIN)/python -m tests.why_pairs --seed $(SEED)
+	$(BIN)/python -m tests.why_pairs --pairs 2000 --seed $(SEED)
 thorough-simulation:
 	$(BIN)/python -m tests.simulation --seed $(SEED)
 thorough-damage:
 	$(BIN)/python -m tests.service.damage --seed $(SEED)
 	$(BIN)/python -m tests.service.damage --draws 100 --served --seed $(SEED)
 thorough-fuzz:
-	$(BIN)/python -m tests.fuzz --inputs 5000 --seed $(SEED)
+	$(BIN)/python -m tests.fuzz --inputs 3000 --seed $(SEED)
 thorough-spark:
-	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
+	$(BIN)/python -m tests.spark.spark_pairs --pairs 200 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases
 thorough-kills:
-	$(BIN)/python -m tests.spark.kills --seed $(SEED)
+	$(BIN)/python -m tests.spark.kills --kills 12 --seed $(SEED)
 thorough-loaded:
-	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis and not thorough' $(WAITING)"
+	$(MAKE) --no-print-directory test-loaded PYTEST="-m 'not hypothesis and not thorough and not slow' $(WAITING)"
 
 crash-test: $(TOOLS)  ## a service killed a thousand times; KILLS=50 for fewer
 	$(BIN)/python -m tests.service.crashes --kills $(KILLS) --seed $(SEED)

@@ -33,7 +33,7 @@ from automata.slices.events import Events, SymbolSolutions
 from automata.values import UNBOUND, Ids, Mask, Match
 from tests.drawn import drawn
 
-PAIRS = drawn(400)
+PAIRS = drawn(240)
 KEY, X, Y = range(3)
 ANY, NEXT, STRICT = Contiguity.ANY, Contiguity.NEXT, Contiguity.STRICT
 ENDLESS = Window(1 << 60, in_events=False, sliding=True)

@@ -56,6 +56,7 @@ def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: s
         assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
 
 
+@pytest.mark.thorough
 def test_kernels_give_the_same_as_python_with_the_invariants_checked() -> None:
     """Compiled, they are tested by the same file beside all others."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/automata/test_cea.py"]

@@ -30,7 +30,7 @@ from tests.strategies.named import named_knowing_queries
 from tests.strategies.stream import batches, cuts, interleaved, streams, to_trig
 
 # In the `ci` profile 200 queries, each run three times.
-PAIRS = drawn(200)
+PAIRS = drawn(120)
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOBS = jobs(sample())
-WAYS = [(number, SHARDS[number % 2], False) for number in range(len(JOBS))]
-WAYS += [(0, SHARDS[1], True)]
-"""Of each run the job's number, the shards, and whether its input is static: in one shard and in four in turn."""
+WAYS = [(number, SHARDS[number % 2], bool(number)) for number in range(len(JOBS))]
+"""Of each run the job's number, the shards, and whether its input is static: the first is streaming."""
 
 
 @pytest.mark.parametrize(("job", "shards", "static"), WAYS)

@@ -125,7 +125,7 @@ def steps(folder: Path) -> list[Callable[[Service], Any]]:
                 "<urn:a> <urn:b> .\n" if number == first else ""
             )
             service.accept("s", body.encode(), "nquads", str(number))
-        service.settled()
+            service.settled()  # what is read at once decides what is trimmed
 
     def asked(service: Service) -> None:
         service.rows("each", 0, 100)

@@ -20,11 +20,15 @@ from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
 from automata.plan.program import ConditionEvaluator, Skip
 from automata.slices.timeline import Timeline
-from automata.values import Ids, Mask, Match
+from automata.values import NONE, Ids, Mask, Match
 
 _Decided = tuple[int, int | None]
 """The last row of a match, and when it is decided if not by its last event."""
 _NEVER = AT_END + 1
+_Found = tuple[_Decided, list[int], Match]
+"""A run that has ended, the ranks of its first and last event, and its match."""
+_FIRST_TIME = -1_000
+"""Before any number of an inner repetition."""
 
 
 class Reporter:
@@ -49,6 +53,7 @@ class Reporter:
         self.ready: list[Candidate] = []
         self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = core.plan.selects
+        self._is_nested = any(len(position.repetitions) > 1 for position in core.plan.positions)
         self._after_deadline = 0 if program.window.sliding else 1
 
     @property
@@ -216,16 +221,44 @@ class Reporter:
         return selected(read_matches(self._core, rows), self._program.selector, ranks)
 
     def _candidates(self, rows: Sequence[_Decided]) -> list[Candidate]:
-        """Each match once, when it is decided first."""
+        """Each match once, when it is decided first; of several ways to it, the first one by their iterations."""
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
         ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
         candidates = []
-        matches = read_matches(self._core, numbers)
-        for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, matches, strict=True):
+        matches = list(read_matches(self._core, numbers))
+        found = list(zip(rows, ranks, matches, strict=True))
+        if self._is_nested and len({match.entries for match in matches}) < len(matches):
+            found = self._first_ways(found)
+        for (_, decided), (first_rank, last_rank), match in found:
             if self.is_new(match):
                 candidates.append(candidate_of(match, last_rank - first_rank + 1, decided))
         self.forget_seen()
         return candidates
+
+    def _first_ways(self, found: list[_Found]) -> list[_Found]:
+        """The same, each of them in the first place of those with its match that are decided at its time."""
+        places: dict[object, list[int]] = {}
+        for place, ((_, decided), _, match) in enumerate(found):
+            places.setdefault((decided, match.entries), []).append(place)
+        ordered = list(found)
+        for several in places.values():
+            if len(several) > 1:
+                ways = sorted((found[place] for place in several), key=lambda each: self._way(each[0][0]))
+                for place, each in zip(several, ways, strict=True):
+                    ordered[place] = each
+        return ordered
+
+    def _way(self, row: int) -> list[tuple[int, int]]:
+        """The places of a run, in order: another iteration of an inner repetition is before one of an outer."""
+        way: list[tuple[int, int]] = []
+        while row != NONE:
+            parent, edge, state = self._core.runs.table[row, (col.PARENT, col.EDGE, col.STATE)].tolist()
+            if edge != NONE and (loop := self._plan.edges[edge].loop) != NONE:
+                way.append((state, 1 - self._plan.positions[state].repetitions.index(loop)))
+            else:
+                way.append((state, _FIRST_TIME))
+            row = parent
+        return way[::-1]
 
     def is_new(self, match: Match) -> bool:
         """Notes a match. True if it had not been found before, with another deadline."""

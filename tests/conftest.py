@@ -1,7 +1,8 @@
 """Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
 
-`dev` and `ci` draw the same examples every time. `thorough` draws new ones, five times as many; EXAMPLES=N draws
-N/40 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
+`dev` and `ci` draw the same examples every time. `thorough` draws new ones, five times as many (`make
+thorough-properties`: three times); EXAMPLES=N draws N/40 times as many. Query files are parsed, not taken from the
+cache of whoever runs the tests.
 
 Except in `thorough`, LLVM optimises kernels less, which halves the time that compiling them takes. Their code is kept
 apart, so that no other run of this checkout is slow.

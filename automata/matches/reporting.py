@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -27,8 +27,6 @@ _Decided = tuple[int, int | None]
 _NEVER = AT_END + 1
 _Found = tuple[_Decided, list[int], Match]
 """A run that has ended, the ranks of its first and last event, and its match."""
-_FIRST_TIME = -1_000
-"""Before any number of an inner repetition."""
 
 
 class Reporter:
@@ -225,9 +223,8 @@ class Reporter:
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
         ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
         candidates = []
-        matches = list(read_matches(self._core, numbers))
-        found = list(zip(rows, ranks, matches, strict=True))
-        if self._is_nested and len({match.entries for match in matches}) < len(matches):
+        found: Iterable[_Found] = zip(rows, ranks, read_matches(self._core, numbers), strict=True)
+        if self._is_nested:
             found = self._first_ways(found)
         for (_, decided), (first_rank, last_rank), match in found:
             if self.is_new(match):
@@ -235,28 +232,25 @@ class Reporter:
         self.forget_seen()
         return candidates
 
-    def _first_ways(self, found: list[_Found]) -> list[_Found]:
-        """The same, each of them in the first place of those with its match that are decided at its time."""
-        places: dict[object, list[int]] = {}
-        for place, ((_, decided), _, match) in enumerate(found):
-            places.setdefault((decided, match.entries), []).append(place)
-        ordered = list(found)
-        for several in places.values():
-            if len(several) > 1:
-                ways = sorted((found[place] for place in several), key=lambda each: self._way(each[0][0]))
-                for place, each in zip(several, ways, strict=True):
-                    ordered[place] = each
-        return ordered
+    def _first_ways(self, found: Iterable[_Found]) -> Iterator[_Found]:
+        """The first way to each match of those that are decided at one time."""
+        ways: dict[object, list[_Found]] = {}
+        for each in found:
+            (_, decided), _, match = each
+            ways.setdefault((decided, match.entries), []).append(each)
+        for several in ways.values():
+            yield several[0] if len(several) == 1 else min(several, key=lambda each: self._way(each[0][0]))
 
     def _way(self, row: int) -> list[tuple[int, int]]:
         """The places of a run, in order: another iteration of an inner repetition is before one of an outer."""
         way: list[tuple[int, int]] = []
         while row != NONE:
             parent, edge, state = self._core.runs.table[row, (col.PARENT, col.EDGE, col.STATE)].tolist()
-            if edge != NONE and (loop := self._plan.edges[edge].loop) != NONE:
-                way.append((state, 1 - self._plan.positions[state].repetitions.index(loop)))
-            else:
-                way.append((state, _FIRST_TIME))
+            around, loop = (
+                self._plan.positions[state].repetitions,
+                NONE if edge == NONE else self._plan.edges[edge].loop,
+            )
+            way.append((state, -len(around) if loop == NONE else -around.index(loop)))
             row = parent
         return way[::-1]
 

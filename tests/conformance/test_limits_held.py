@@ -34,5 +34,5 @@ def test_what_a_limit_has_left_behind_is_dropped_within_the_window(
     monkeypatch.setattr(store, "COMPACT_MIN", 16)
     monkeypatch.setattr(waiting, "_SEEN_MIN", 4)
     monkeypatch.setattr(live_evaluator, "_NEW_MIN", 16)
-    first, _, last = sizes(query(sequence, window), rounds, evaluator, form, third=24)
+    first, _, last = sizes(query(sequence, window), rounds, evaluator, form, third=40)
     assert last < 1.3 * first + 200

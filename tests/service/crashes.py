@@ -28,6 +28,7 @@ from sparql_gpm.times import SECOND_NS, format_time
 from spaseq.service.core.folder import DataFolder
 from spaseq.service.core.service import Service
 from spaseq.service.settings.configuration import Limits
+from tests.service.listening import address_said
 from tests.waiting import PATIENCE_S
 
 CLIENTS, BATCH, ROUND_KILLS = 3, 5, 50
@@ -78,14 +79,12 @@ class Process:
         """Start it, and wait until it listens."""
         command = [sys.executable, "-m", "spaseq.cli", "serve", "--data", str(self._data), "--port", "0"]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.address, said = address_said(self._process)
+        if not self.address:
+            raise AssertionError(f"the service did not start: exit code {self._process.wait()}: {said}")
         assert self._process.stderr is not None
-        for line in self._process.stderr:
-            if line.startswith("listening on "):
-                self.address = line.removeprefix("listening on ").strip()
-                self._drain = threading.Thread(target=self._process.stderr.read)
-                self._drain.start()
-                return
-        raise AssertionError(f"the service did not start: exit code {self._process.wait()}")
+        self._drain = threading.Thread(target=self._process.stderr.read)
+        self._drain.start()
 
     def end(self, number: int) -> int:
         """End it by a signal; returns its exit code."""

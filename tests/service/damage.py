@@ -48,6 +48,7 @@ from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.damage import is_in_a_place
+from tests.service.listening import address_said
 from tests.states.release import EVENTS, KNOWING, KNOWLEDGE, KNOWN, QUERIES, STREAMS, Event, bodies
 from tests.waiting import PATIENCE_S, waited
 
@@ -271,19 +272,15 @@ def served_outcome(folder: Path, base: Base) -> str:
     command = [sys.executable, "-m", "spaseq.cli", "serve", "--data", str(folder), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        said: list[str] = []
-        for line in process.stderr:
-            said.append(line)
-            if line.startswith("listening on "):
-                break
-        if not said or not said[-1].startswith("listening on "):
-            if process.wait() != 1 or "Traceback" in "".join(said) or not re.search(DAMAGED, "".join(said)):
-                raise Wrong(f"exit code {process.returncode}: {''.join(said)}")
+        address, said = address_said(process)
+        if not address:
+            if process.wait() != 1 or "Traceback" in said or not re.search(DAMAGED, said):
+                raise Wrong(f"exit code {process.returncode}: {said}")
             return "refused"
         reading = Thread(target=process.stderr.read)
         reading.start()
         try:
-            with httpx2.Client(base_url=said[-1].removeprefix("listening on ").strip(), timeout=PATIENCE_S) as client:
+            with httpx2.Client(base_url=address, timeout=PATIENCE_S) as client:
                 places = sum(
                     _same(name, _served_rows(client, name), rows) for name, rows in base.before["rows"].items()
                 )

@@ -112,8 +112,9 @@ def test_a_raw_text_is_cut_between_characters() -> None:
     assert RawText(b"\xff").shown == "\\xff"
 
 
+@pytest.mark.thorough
 def test_a_graph_block_of_many_blocks_is_cut_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory and processor time of a child process: 1 MiB and more between long quotes, read in 1 KiB blocks."""
+    """Memory and processor time of a child process: 4 MiB between long quotes, read in 1 KiB blocks."""
     program = f"""
 import io, resource
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
@@ -121,7 +122,7 @@ resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 from sparql_gpm.reading import blocks
 blocks.BLOCK_BYTES = 1024
 from tests.sparql_gpm.rdf_events import read
-text = '{G} {{ {G} {TIME} 1 ; <urn:p> \"\"\"' + '\\\\n" x\\n' * (1 << 18) + '\"\"\" }}\\n'
+text = '{G} {{ {G} {TIME} 1 ; <urn:p> \"\"\"' + '\\\\n" x\\n' * (4 << 18) + '\"\"\" }}\\n'
 events, reports = read(text, "trig")
 assert [len(e.triples) for e in events] == [2] and not reports, reports[:1]
 """

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from kb.source import Source
 from spaseq.errors import RunError
-from spaseq.service.core.rest import Rest
+from spaseq.service.core.rest import READ_AGAIN_S, Rest
 from spaseq.service.core.state import DeclaredKnowledge
 from spaseq.service.log.files import sync_folder
 from spaseq.service.log.segments import WAYS
@@ -20,8 +20,6 @@ from spaseq.service.store.faults import in_words, is_of_the_disk
 
 PART = ".part"
 """What the name of a copy that is under way ends with."""
-READ_AGAIN_S = 1.0
-"""Seconds after which a copy is read again that the disk did not give."""
 _T = TypeVar("_T")
 _LOST, _EMPTY = ".lost", "empty.nt"
 

@@ -23,10 +23,9 @@ from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
 from spaseq.service.core.meanings import streams_read
 from spaseq.service.core.records import Accepted, Advanced
+from spaseq.service.core.rest import READ_AGAIN_S
 from spaseq.service.store import faults
 
-READ_AGAIN_S = 1.0
-"""Seconds after which the log is read again that the disk did not give."""
 _logger = logging.getLogger("spaseq.service")
 Batches = Callable[[Accepted], EventBatch]
 """The events of a record that are not late, with the ids of the service's dictionary."""

@@ -182,7 +182,7 @@ class Matcher:
 
     @property
     def _next_look_s(self) -> float | None:
-        """Seconds until there may be work that nobody has given; None: there is none."""
+        """Seconds until a snapshot or an endpoint that failed is to be tried again; None: neither has failed."""
         save = max(0.01, self._save_at - time.monotonic()) if self.save_fault else None
         return min((each for each in (save, self.queries.next_look_s) if each is not None), default=None)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from threading import Event
 from typing import Generic, TypeVar
 
+READ_AGAIN_S = 1.0
+"""Pause before a file is read again that the disk did not give."""
 _T = TypeVar("_T")
 
 

@@ -19,7 +19,7 @@ from spaseq.service.store.database import Database
 from spaseq.service.store.writes import Row
 
 COUNTED_ROWS = 1_000
-"""Rows that are read at a time to count those that are damaged."""
+"""Rows that `damaged` reads at a time."""
 FRESH_ROWS_MAX = 500
 FRESH_CHARACTERS_MAX = 1 << 20
 """Of rows of a query that are kept in memory for those who follow it."""
@@ -77,7 +77,7 @@ class Results:
         return row
 
     def damaged(self, name: str, after: int | None, limit: int) -> int:
-        """The number of rows that are damaged on disk among those that `rows` gives; they are read for it."""
+        """The number of damaged rows among those that `rows` gives; reads all of these."""
         count = 0
         while limit > 0 and (page := self.rows(name, after, min(limit, COUNTED_ROWS))):
             count += sum(is_in_a_place(line) for _, line in page)
@@ -102,7 +102,7 @@ class Results:
         return self._database.newest_row(self._number_of(name))
 
     def trig_rows(self, name: str, after: int | None, limit: int) -> tuple[str, int]:
-        """The rows of a CONSTRUCT query as TriG, and the number of those that are left out, as they are damaged."""
+        """The rows of a CONSTRUCT query as TriG, and how many are left out because they are damaged on disk."""
         parts, damaged = [], 0
         for _, line in self.rows(name, after, limit):
             if is_in_a_place(line):

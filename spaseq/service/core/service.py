@@ -273,7 +273,7 @@ class Service:
         return self._results.follow(name, notify)
 
     def trig_rows(self, name: str, after: int | None, limit: int) -> tuple[str, int]:
-        """The rows of a CONSTRUCT query as TriG, and the number of those that are left out, as they are damaged."""
+        """The rows of a CONSTRUCT query as TriG, and how many are left out because they are damaged on disk."""
         return self._results.trig_rows(name, after, limit)
 
     def damaged_rows(self, name: str, after: int | None, limit: int) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx2
 
+from tests.service.listening import address_said
 from tests.waiting import PATIENCE_S
 
 STAMP = (
@@ -47,16 +48,11 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
     """A service that listens, and a client; it is killed at the end unless it has ended."""
     with subprocess.Popen(command(folder, "--port", "0", *arguments), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        said: list[str] = []
-        for line in process.stderr:
-            said.append(line)
-            if line.startswith("listening on "):
-                break
+        address, said = address_said(process)
         reader = threading.Thread(target=process.stderr.read)
         reader.start()
         try:
-            assert said and said[-1].startswith("listening on "), "".join(said)
-            address = said[-1].removeprefix("listening on ").strip()
+            assert address, said
             with httpx2.Client(base_url=address, timeout=PATIENCE_S, trust_env=False) as client:
                 yield process, client
         finally:

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,6 +48,7 @@ from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.damage import is_in_a_place
+from tests.service.damaging import KINDS, OTHERS, damage
 from tests.service.listening import address_said
 from tests.states.release import EVENTS, KNOWING, KNOWLEDGE, KNOWN, QUERIES, STREAMS, Event, bodies
 from tests.waiting import PATIENCE_S, waited
@@ -120,14 +121,13 @@ class Base:
     """A folder that is damaged, and what a service over it shows.
 
     folder          as the service has left it
-    older, foreign  the folder as it was before, and that of another service
+    others          `older` as it was before, and that of a `foreign` service
     end             the number of the last record of which there are rows
     before, after   what the service shows at its start, and when it has read the rest of the events
     """
 
     folder: Path
-    older: Path
-    foreign: Path
+    others: Mapping[str, Path]
     end: int
     before: Shown
     after: Shown
@@ -157,7 +157,7 @@ def bases(folder: Path, dice: Random) -> list[Base]:
     for name in ("clean", "killed"):
         shutil.copytree(folder / name, twin := folder / f"{name}-twin")
         _, end = _found(twin)
-        found.append(Base(folder / name, folder / "older", folder / "foreign", end, *_asked(twin)))
+        found.append(Base(folder / name, {each: folder / each for each in OTHERS}, end, *_asked(twin)))
     return found
 
 
@@ -178,70 +178,7 @@ def _replayed(service: Service, name: str) -> list[str]:
     return list(service.replay(name, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"))
 
 
-# --- damage -------------------------------------------------------------------------------------------
-
-
-def flip(data: bytearray, dice: Random) -> None:
-    """Change one bit."""
-    data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
-
-
-def cut(data: bytearray, dice: Random) -> None:
-    """Lose the end."""
-    del data[dice.randrange(len(data)) :]
-
-
-def zero(data: bytearray, dice: Random) -> None:
-    """Zeros in place of a region."""
-    begin, size = _region(data, dice)
-    data[begin : begin + size] = bytes(size)
-
-
-def swap(data: bytearray, dice: Random) -> None:
-    """Two regions in each other's place."""
-    begin, size = _region(data, dice)
-    other = dice.randrange(len(data) - size + 1)
-    data[begin : begin + size], data[other : other + size] = data[other : other + size], data[begin : begin + size]
-
-
-def duplicate(data: bytearray, dice: Random) -> None:
-    """A region twice."""
-    begin, size = _region(data, dice)
-    data[begin:begin] = data[begin : begin + size]
-
-
-def _region(data: bytearray, dice: Random) -> tuple[int, int]:
-    size = min(len(data), dice.choice([16, 100, 512, 4096]))
-    return dice.randrange(len(data) - size + 1), size
-
-
-INSIDE: dict[str, Callable[[bytearray, Random], None]] = {
-    each.__name__: each for each in (flip, cut, zero, swap, duplicate)
-}
-KINDS = (*INSIDE, "older", "missing", "foreign")
-
-
-def damage(folder: Path, base: Base, kind: str, dice: Random) -> str:
-    """Damage one file of a folder, in one place; says which. "" if that changes nothing."""
-    files = sorted(
-        each for each in folder.rglob("*") if each.is_file() and each.name not in ("lock", "service.sqlite-shm")
-    )
-    path = dice.choice(files)
-    name, before = str(path.relative_to(folder)), path.read_bytes()
-    if kind in INSIDE:
-        data = bytearray(before)
-        if data:
-            INSIDE[kind](data, dice)
-        path.write_bytes(data)
-    elif kind == "missing":
-        path.unlink()
-        return f"{kind} {name}"
-    else:
-        other = (base.older if kind == "older" else base.foreign) / name
-        if not other.exists():
-            return ""
-        shutil.copyfile(other, path)
-    return "" if path.read_bytes() == before else f"{kind} {name}"
+# --- outcomes ----------------------------------------------------------------------------------------
 
 
 def outcome(folder: Path, base: Base, repaired: bool) -> str:
@@ -364,7 +301,7 @@ def drawn(seed: int, number: int, some: Sequence[Base], scratch: Path, served: b
     folder = scratch / "damaged"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(base.folder, folder)
-    what = damage(folder, base, kind, dice)
+    what = damage(folder, base.others, kind, dice)
     if not what:
         return "", ""
     try:

@@ -249,9 +249,8 @@ class Admission:
     ) -> tuple[Accepted, dict[str, Any]]:
         """The record of a body, and its answer."""
         settings, progress = self.decided.streams[stream].settings, self.decided.streams[stream].progress
-        memory.identities.forget(now)
         keys = [graph_key(name) if named else identity or NO_KEY for name, named in named_events(body)]
-        known = np.array([key in memory.identities for key in keys], dtype=np.bool_)
+        known = np.array(memory.identities.known(keys, now), dtype=np.bool_)
         ahead = np.zeros(len(keys), dtype=np.bool_)
         if settings.max_ahead_ns is not None:
             ahead = ~known & (body.events.times > now + settings.max_ahead_ns)
@@ -324,7 +323,7 @@ class Admission:
             heard = self._clock.steady() - declared.progress.silence
             self._memories[stream] = _Memory(identities, reading, heard)
         else:
-            memory.identities.age_ns, memory.identities.events_max = settings.dedup_age_ns, settings.dedup_events
+            memory.identities.bound(settings.dedup_age_ns, settings.dedup_events)
             memory.reading = reading
 
     def _earlier(self, memory: _Memory, asked: _Asked | None) -> _Said | None:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import takewhile
 
 import numpy as np
 
@@ -57,11 +58,18 @@ class Identities:
         self._count = 0
         self._pending: dict[bytes, int] = {}
 
-    def __contains__(self, key: bytes) -> bool:
-        return key in self._known or key in self._pending
-
     def __len__(self) -> int:
         return len(self._known)
+
+    def known(self, keys: Sequence[bytes], now: int) -> list[bool]:
+        """Of each identity, True if it is remembered at a time of the wall clock.
+
+        Nothing is forgotten here: a decision that does not come to the disk has no effect.
+        """
+        oldest, old = now - self.age_ns, set[bytes]()
+        for block in takewhile(lambda block: block.at < oldest, self._blocks):
+            old.update(block.keys)
+        return [key in self._pending or (key in self._known and key not in old) for key in keys]
 
     def pend(self, keys: Sequence[bytes]) -> None:
         """Know the identities of events that are not on disk yet."""
@@ -75,26 +83,25 @@ class Identities:
             left = self._pending.pop(key, 0) - 1
             if left > 0:
                 self._pending[key] = left
-        self.forget(block.at)
+        self._forget_old(block.at)
         if not self._known.isdisjoint(block.keys):
             self._let_go(self._known.intersection(block.keys))
         self._known.update(block.keys)
         self._known.discard(NO_KEY)
-        self._blocks.append(block)
-        self._count += len(block.keys)
-        self.forget(block.at)
+        if block.keys:
+            self._blocks.append(block)
+            self._count += len(block.keys)
+        self._forget_old(block.at)
+        self._forget_surplus()
 
     def give_up(self) -> None:
         """Forget the identities of all events that are not on disk."""
         self._pending.clear()
 
-    def forget(self, now: int) -> None:
-        """Forget what is too old now, or too many."""
-        blocks = self._blocks
-        while blocks and (blocks[0].at < now - self.age_ns or self._count - len(blocks[0].keys) >= self.events_max):
-            self._drop(len(blocks[0].keys))
-        if self._count > self.events_max:
-            self._drop(self._count - self.events_max)
+    def bound(self, age_ns: int, events_max: int) -> None:
+        """Keep them for another time, and another number of them."""
+        self.age_ns, self.events_max = age_ns, events_max
+        self._forget_surplus()
 
     def blocks(self, last: int) -> Iterator[Block]:
         """The identities that are kept of the events up to a position."""
@@ -103,6 +110,14 @@ class Identities:
                 yield block
             elif block.first <= last:
                 yield Block(block.first, block.at, block.keys[: last + 1 - block.first])
+
+    def _forget_old(self, now: int) -> None:
+        while self._blocks and self._blocks[0].at < now - self.age_ns:
+            self._drop(len(self._blocks[0].keys))
+
+    def _forget_surplus(self) -> None:
+        while (surplus := self._count - self.events_max) > 0:
+            self._drop(min(surplus, len(self._blocks[0].keys)))
 
     def _let_go(self, again: Set[bytes]) -> None:
         """Leave these identities to a newer block: they had been forgotten when that was accepted."""

@@ -19,7 +19,7 @@ from spaseq.service.store.damage import DATABASE
 from spaseq.service.store.database import connected
 from spaseq.service.store.faults import is_passing
 from spaseq.service.store.migration import RELEASED_PART
-from spaseq.service.store.reading import numbers_there, snapshot_parts, sound_entries
+from spaseq.service.store.reading import are_all_there, numbers_there, snapshot_parts, sound_entries
 from spaseq.service.store.tables import KEYS, SMALL, TOTALLED, VERSION, Connection, is_sound, key_of, statements
 from spaseq.service.store.writes import LETTERS
 
@@ -165,7 +165,8 @@ class _Check:
             oldest, newest = self.found.kept.get(query, (first, 0))
             if not oldest <= first <= last <= newest:
                 self.findings.add(DATABASE, f"rows {first} to {last} of query {query} are not those that are kept")
-                self.found.kept[query] = min(oldest, first), max(newest, last)
+                if self._are_all_there(query, first, last):
+                    self.found.kept[query] = min(oldest, first), max(newest, last)
         names = {LETTERS: "dead letter"}
         if self.found.saved is not None:
             for each in (query for group in self.found.saved.groups for query in group.queries if not query.shadow):
@@ -188,6 +189,14 @@ class _Check:
         except sqlite3.DatabaseError as error:
             if is_passing(error):
                 raise
+
+    def _are_all_there(self, query: int, first: int, last: int) -> bool:
+        try:
+            return are_all_there(self.connection, query, first, last)
+        except sqlite3.DatabaseError as error:
+            if is_passing(error):
+                raise
+            return False
 
     def _page(self, query: int, first: int, last: int, kind: str, places: dict[int, int]) -> None:
         missing = set(range(first, last + 1))

@@ -19,7 +19,14 @@ from spaseq.errors import RunError
 from spaseq.service.log.groups import UNLINKED
 from spaseq.service.store.damage import DATABASE, damaged, in_its_place
 from spaseq.service.store.migration import migrate
-from spaseq.service.store.reading import as_written, damage_named, numbers_there, snapshot_parts, sound_entries
+from spaseq.service.store.reading import (
+    as_written,
+    damage_named,
+    newest_entry,
+    numbers_there,
+    snapshot_parts,
+    sound_entries,
+)
 from spaseq.service.store.tables import KEYS, TOTALLED, VERSION, Connection, Value, statements
 from spaseq.service.store.writes import LETTERS, store
 
@@ -133,13 +140,14 @@ class Database:
     # --- ends -------------------------------------------------------------------------------------
 
     def newest_place(self) -> tuple[int, int]:
-        """Number and link of the newest place in the log from which a row or a dead letter comes; 0 for none."""
+        """Number and link of the newest place in the log from which a row or a dead letter comes; 0 for none.
+
+        Of each query by its last row, unless that one is damaged.
+        """
         read = self._read()
-        last = "select number, link from rows where query = ? order by n desc limit 1"
         with damage_named():
-            rows = [read.execute(last, (query,)).fetchone() for query, _, _ in self._entries("kept")]
-            letter = read.execute("select number, link from letters order by n desc limit 1").fetchone()
-        return max((place for place in (*rows, letter) if place is not None), default=(0, UNLINKED))
+            last = (newest_entry(read, query) for query, _, _ in self._entries("kept"))
+            return max((entry[-4:-2] for entry in last if entry is not None), default=(0, UNLINKED))
 
     def close(self) -> None:
         """Close all connections; no other thread uses them any more."""
@@ -229,9 +237,10 @@ class Database:
         """A connection whose reads are of one moment; after a fault the next one is another connection."""
         read = self._read()
         try:
-            read.execute("begin")
-            yield read
-            read.execute("commit")
+            with damage_named():
+                read.execute("begin")
+                yield read
+                read.execute("commit")
         except BaseException:
             self._reading.connection = None
             self._readers.remove(read)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from spaseq.service.store.damage import damaged, is_damage
-from spaseq.service.store.tables import Connection, is_sound
+from spaseq.service.store.tables import Connection, Value, is_sound
 from spaseq.service.store.writes import LETTERS
 
 Entry = tuple[Any, ...]
@@ -26,7 +26,7 @@ def sound_entries(read: Connection, query: int, first: int, last: int) -> Iterat
 
     Whatever befell pages between them: then halves are read, down to single entries.
     """
-    table, where, keys = ("letters", "", ()) if query == LETTERS else ("rows", "query = ? and ", (query,))
+    table, where, keys = _named(query)
     wanted = f"select * from {table} where {where}n between ? and ? order by n"
     try:
         entries = read.execute(wanted, (*keys, first, last)).fetchall()
@@ -43,6 +43,32 @@ def sound_entries(read: Connection, query: int, first: int, last: int) -> Iterat
             yield entry
 
 
+def newest_entry(read: Connection, query: int) -> Entry | None:
+    """The last row of a query, or the last dead letter; None without one, or if it is damaged. sqlite3.Error."""
+    table, where, keys = _named(query)
+    entry: Entry | None = read.execute(
+        f"select * from {table} where {where}n > 0 order by n desc limit 1", keys
+    ).fetchone()
+    return entry if entry is not None and is_sound(table, entry) else None
+
+
+def are_all_there(read: Connection, query: int, first: int, last: int) -> bool:
+    """True if a query, or the dead letters, has an entry for each number between its least and its greatest one.
+
+    Where it has not, one of those numbers may be anything. Raises sqlite3.Error.
+    """
+    table, where, keys = _named(query)
+    (count,) = read.execute(
+        f"select count(*) from {table} where {where}n between ? and ?", (*keys, first, last)
+    ).fetchone()
+    return bool(count == last - first + 1)
+
+
+def _named(query: int) -> tuple[str, str, tuple[int, ...]]:
+    """The table of the rows of a query, or of the dead letters, a condition for them, and its values."""
+    return ("letters", "", ()) if query == LETTERS else ("rows", "query = ? and ", (query,))
+
+
 def numbers_there(read: Connection) -> Iterator[tuple[int, int, int]]:
     """Of the dead letters and of each query that has rows: LETTERS or its number, the least and the greatest number.
 
@@ -50,14 +76,21 @@ def numbers_there(read: Connection) -> Iterator[tuple[int, int, int]]:
     """
     first, last = read.execute("select min(n), max(n) from letters").fetchone()
     if first is not None:
-        yield LETTERS, first, last
+        yield LETTERS, _whole(first), _whole(last)
     (query,) = read.execute("select min(query) from rows").fetchone()
     while query is not None:
         first, last = read.execute("select min(n), max(n) from rows where query = ?", (query,)).fetchone()
         if first is None:
             raise damaged("rows stand in other places than they were written")
-        yield query, first, last
+        yield _whole(query), _whole(first), _whole(last)
         (query,) = read.execute("select min(query) from rows where query > ?", (query,)).fetchone()
+
+
+def _whole(number: Value) -> int:
+    """The number of a row or of a query; RunError where damage has made something else of it."""
+    if isinstance(number, int):
+        return number
+    raise damaged(f"the number of a row, or of its query, is {number!r}")
 
 
 def snapshot_parts(entries: Iterable[Entry]) -> tuple[int, int, dict[str, bytes]] | None:

@@ -241,13 +241,22 @@ def rescale(spark: SparkSession, checkpoint: str, shards: int) -> Rescaling:
     return Rescaling(found.before, shards, kept)
 
 
-def complete_rescaling(spark: SparkSession, checkpoint: str) -> None:
-    """Complete a rescaling that was killed in its last step, when the checkpoint had no folder: before a job starts."""
+def prepare_checkpoint(spark: SparkSession, checkpoint: str) -> None:
+    """Before each start of a job: take away what keeps Spark from starting it where it, or a rescaling, was killed.
+
+    That is a rescaling killed in its last step, when the checkpoint had no folder, and the unfinished first file of
+    offsets. Where there is neither, and where there is no checkpoint yet, it does nothing.
+    """
     require()
-    from spaseq.runtime.spark.checkpoints import complete
+    from spaseq.runtime.spark.checkpoints import prepare
     from spaseq.runtime.spark.hadoop import HadoopFiles
 
-    complete(HadoopFiles.of(spark), checkpoint)
+    prepare(HadoopFiles.of(spark), checkpoint)
+
+
+def complete_rescaling(spark: SparkSession, checkpoint: str) -> None:
+    """`prepare_checkpoint` under its earlier name, by which jobs that were submitted call it."""
+    prepare_checkpoint(spark, checkpoint)
 
 
 def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compiled: bool = True) -> str:
@@ -339,6 +348,7 @@ __all__ = [
     "complete_rescaling",
     "explain",
     "outcomes",
+    "prepare_checkpoint",
     "register",
     "require",
     "rescale",

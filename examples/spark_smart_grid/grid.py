@@ -49,6 +49,7 @@ def answer(spark: SparkSession, streams: dict[str, DataFrame], folder: Path) -> 
     known = {KB_IRI: str(folder / "kb.ttl")}
     # Compiling kernels would take longer than so few events.
     matches = spaseq.spark.outcomes(spark, query(), streams, known, rows="documents", compiled=False)
+    spaseq.spark.prepare_checkpoint(spark, str(folder / "checkpoint"))
     job = (
         observed(matches)
         .writeStream.foreachBatch(BatchFiles(str(folder / "matches"), [query()]))

@@ -192,7 +192,7 @@ def main() -> None:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark.streams.addListener(ProgressListener(print))
-    spaseq.spark.complete_rescaling(spark, CHECKPOINT)
+    spaseq.spark.prepare_checkpoint(spark, CHECKPOINT)
     queries = [spaseq.parse(text, name) for name, text in QUERIES.items()]
     streams = streams_of(spark, STREAMS, end={end})
 {watch}    outcomes = spaseq.spark.outcomes(spark, queries, streams, KNOWLEDGE, shards=SHARDS{watched}, **OPTIONS)

@@ -76,6 +76,8 @@ def main(folder: Path, killed: Killed, master: str) -> None:
         spark, query, streams, rows="documents", max_delay_ns=MAX_DELAY_NS, evaluator=killed.option,
         compiled=killed.compiled,
     )  # fmt: skip
+    for name in ("files", "table"):
+        spaseq.spark.prepare_checkpoint(spark, str(folder / f"checkpoint-{name}"))
     files = BatchFiles(str(folder / "files"), [query], dead_letters=str(folder / "letters"))
     matches = outcomes.where("kind = 'match'").select("id", "time_ns", "start_ns", "events")
     jobs = [

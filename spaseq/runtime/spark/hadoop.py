@@ -62,6 +62,12 @@ class HadoopFiles:
                         found[name] = int(each.getLen())
         return found
 
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder, hidden ones among them; none if it is not there."""
+        with told(folder):
+            system, where = self._system(folder), self._hadoop.Path(folder)
+            return [each.getPath().getName() for each in system.listStatus(where)] if system.exists(where) else []
+
     def opened(self, path: str, begin: int) -> Any:
         """Java's stream of a file's bytes from a place on."""
         with told(path):

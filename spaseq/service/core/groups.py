@@ -119,6 +119,8 @@ class Group:
     failures    of the endpoint, one after the other
     fault       of the disk, for which it does not read on; "" while it can
     rebuilding  queries whose states are to be rebuilt from the log before it reads on
+    producers   by an expected query, and the number of the record of a text: shadows of what that reads, as they were
+                there in the group that had reached it
     """
 
     network: Network
@@ -134,6 +136,7 @@ class Group:
     failures: int = 0
     fault: str = ""
     rebuilding: set[str] = field(default_factory=set)
+    producers: dict[str, dict[int, Group]] = field(default_factory=dict)
 
     def enter(self, running: Running) -> None:
         """Have a query as a member, in place of one of its name."""
@@ -208,12 +211,25 @@ class Group:
             expected.makes |= elsewhere.makes
             expected.last, expected.deleted = max(number, elsewhere.last), elsewhere.deleted
 
+    def forget_expected(self, name: str) -> tuple[Expected | None, dict[int, Group]]:
+        """Expect a query no more; returns what was expected, and the producers that it needs."""
+        return self.expected.pop(name, None), self.producers.pop(name, {})
+
     def take_expected(self, other: Group, moved: Sequence[Running]) -> None:
         """Expect in this one what has moved here from another, and what reads the streams of that, directly or not."""
         names, made = {each.name for each in moved}, {each.meaning.register for each in moved}
         while more := [name for name, each in other.expected.items() if name in names or each.reads & made]:
-            self.expected |= {name: other.expected.pop(name) for name in more}
+            for name in more:
+                expected, producers = other.forget_expected(name)
+                assert expected is not None
+                self.expected[name] = expected
+                self.producers |= {name: producers} if producers else {}
             made = made.union(*(self.expected[name].makes for name in more))
+
+    @property
+    def networks(self) -> list[Network]:
+        """Its own, and those of producers."""
+        return [self.network, *(each.network for those in self.producers.values() for each in those.values())]
 
     def downstream(self, running: Running) -> list[Running]:
         """A query of the group, and those that read its stream, directly or not."""

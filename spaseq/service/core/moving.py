@@ -12,10 +12,16 @@ from spaseq.service.core.operators import Operators
 
 def apart(operators: Operators, group: Group, some: Sequence[Running]) -> Group:
     """A group of its own with some queries of another, and shadows of what they read."""
-    other = Group(operators.network(), group.number, watermarks=dict(group.watermarks))
-    for producer in group.upstream(some):
-        operators.put_in(other, shadow_of(producer), group.network.state_of(producer.reader))
+    other = shadows(operators, group, group.upstream(some))
     _move(operators, group, other, some)
+    return other
+
+
+def shadows(operators: Operators, group: Group, some: Sequence[Running]) -> Group:
+    """A group of its own with shadows of some queries of another, as they are now."""
+    other = Group(operators.network(), group.number, watermarks=dict(group.watermarks))
+    for running in some:
+        operators.put_in(other, shadow_of(running), group.network.state_of(running.reader))
     return other
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,7 @@ from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, producers, streams_read, uses_knowledge, with_producers
-from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back, shadow_of
+from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back, shadow_of, shadows
 from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
 from spaseq.service.core.rest import UntilFault
@@ -133,7 +133,7 @@ class Queries:
                 group.members[name].error, group.failing = in_words(reason), True
         if not stopped:
             group.failures = 0
-        self.main.network.release_terms(beside=[each.network for each in self.aside])
+        self.main.network.release_terms(beside=[network for each in self.aside for network in each.networks])
 
     def _wait(self, group: Group, name: str, before: Kept) -> None:
         """Let a query, and those that read its stream, wait for an endpoint; all others go on."""
@@ -229,7 +229,9 @@ class Queries:
             rows = known.rows
         behind = None if known is not None and known.shadow else self._behind(group, meaning, number)
         if behind is not None and (known is None or len(group.downstream(known)) == 1):
-            behind.expect(meaning, number, rows, group.expected.pop(name, None))
+            before, producers = group.forget_expected(name)
+            behind.expect(meaning, number, rows, before)
+            self._keep_producers(group, behind, record, number, producers)
             if known is not None:
                 self._drop(group, known)
         else:
@@ -237,7 +239,7 @@ class Queries:
                 self._shadow(group, meaning, number, state)
             self._put(group, record, number, state.queries.get(name), rows)
         if expected is not None and expected.last <= number:
-            group.expected.pop(name, None)
+            group.forget_expected(name)
 
     def _behind(self, group: Group, meaning: TemporalQuery, number: int) -> Group | None:
         """Another group, which has not reached a record, where its query runs or whose streams that reads."""
@@ -246,8 +248,22 @@ class Queries:
         read = set(streams_read(meaning))
         return next(chain(runs, (each for each in behind if read & each.made)), None)
 
+    def _keep_producers(
+        self, group: Group, behind: Group, record: QueryPut, number: int, others: Mapping[int, Group]
+    ) -> None:
+        """Keep what a query reads as it is in a group, for one that is behind and has the query once it is there."""
+        name, text, max_runs = record.name, record.settings.text, record.settings.max_runs
+        reader = Running(name, 0, number, meaning_of(name, text), text, max_runs, shadow=True)
+        read = [each for each in group.upstream([reader]) if each.name not in behind.members]
+        kept = {number: shadows(self.operators, group, read)} if read else {}
+        if others or kept:
+            behind.producers.setdefault(name, {}).update({**others, **kept})
+
     def _shadow(self, group: Group, meaning: TemporalQuery, number: int, state: State) -> None:
-        """Have the producers of what a query reads in a group that is behind; their states come from the log."""
+        """Have the producers of what a query reads in a group that is behind: as they were, or else from the log."""
+        if (kept := group.producers.get(meaning.name, {}).pop(number, None)) is not None:
+            for known in [each for each in kept.members.values() if each.name not in group.members]:
+                self.operators.put_in(group, shadow_of(known), kept.network.state_of(known.reader))
         for each in with_producers(producers(state), meaning)[:-1]:
             running = self.running(each.name)
             if running is not None and each.name not in group.members and running.put <= number:

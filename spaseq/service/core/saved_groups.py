@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sparql_gpm.dictionary import Dictionary
+from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.state.released import separated
 from spaseq.runtime.state.saved_states import InputState, QueryState
 from spaseq.runtime.state.snapshot import loads
@@ -36,6 +37,7 @@ class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
     """A group: its queries in the order in which the network had them, with their states, and its inputs.
 
     together    of release 0.1.0: all states in one blob
+    producers   of expected queries, as `Group` has them
     """
 
     number: int
@@ -46,30 +48,39 @@ class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
     inputs: list[InputState] = []
     expected: dict[str, Expected] = {}
     rebuilding: set[str] = set()
+    producers: dict[str, dict[int, SavedGroup]] = {}
 
     def apart(self, name: str, parts: dict[str, bytes]) -> SavedGroup:
         """The group without its states, which are put among the parts of the snapshot; `name`: of the group there."""
         parts |= {f"{name} query {each.name}": each.state.blob for each in self.queries if each.state is not None}
         parts |= {f"{name} input {number}": each.blob for number, each in enumerate(self.inputs)}
-        return self._with(lambda _: b"")
+        return self._with(lambda _: b"", lambda place, group: group.apart(f"{name} {place}", parts))
 
     def together_with(self, name: str, parts: Mapping[str, bytes]) -> SavedGroup:
         """The group with its states from the parts of a snapshot; one that is damaged is empty."""
-        return self._with(lambda place: parts.get(f"{name} {place}", b""))
+        return self._with(
+            lambda place: parts.get(f"{name} {place}", b""),
+            lambda place, group: group.together_with(f"{name} {place}", parts),
+        )
 
-    def _with(self, blob: Callable[[str], bytes]) -> SavedGroup:
+    def _with(self, blob: Callable[[str], bytes], group: Callable[[str, SavedGroup], SavedGroup]) -> SavedGroup:
         queries = [
             each if each.state is None else replace(each, state=replace(each.state, blob=blob(f"query {each.name}")))
             for each in self.queries
         ]
         inputs = [replace(each, blob=blob(f"input {number}")) for number, each in enumerate(self.inputs)]
-        return replace(self, queries=queries, inputs=inputs)
+        producers = {
+            name: {number: group(f"producers {name} {number}", each) for number, each in those.items()}
+            for name, those in self.producers.items()
+        }
+        return replace(self, queries=queries, inputs=inputs, producers=producers)
 
     @property
     def state_bytes(self) -> int:
         """The size of the states."""
         states = [each.state.blob for each in self.queries if each.state is not None]
-        return sum(map(len, (self.together, *states, *(each.blob for each in self.inputs))))
+        producers = sum(each.state_bytes for those in self.producers.values() for each in those.values())
+        return producers + sum(map(len, (self.together, *states, *(each.blob for each in self.inputs))))
 
 
 def saved_groups(queries: Queries) -> list[SavedGroup]:
@@ -90,13 +101,10 @@ def restore_groups(
     queries.operators.use_kernels()
     queries.aside = [Group(queries.operators.network(), 0) for _ in saved[1:]]
     for group, each in zip(queries.groups, saved, strict=True):
-        group.number, group.pausing, group.expected = each.number, set(each.pausing), dict(each.expected)
-        inputs, states = _states(each, queries.operators.dictionary)
-        for query in each.queries:
-            queries.operators.add(group, _running(query))
-        group.watermarks = dict(each.watermarks)
+        group.pausing, group.expected = set(each.pausing), dict(each.expected)
+        group.producers = _producers(queries, each)
+        readers, inputs = _enter(queries, group, each)
         failed = [running for running in group.members.values() if group.failing and running.error]
-        readers = {group.members[name].reader: state for name, state in states.items()}
         group.network.restore(inputs, readers, WAY_BACK)
         for running in failed:
             running.rows = last_row(running.number, group.number)
@@ -106,6 +114,29 @@ def restore_groups(
         rebuilt += [(group, group.members[name]) for name in sorted(each.rebuilding)]
         _fail(group, last_row, [running for _, running in rebuilt])
     return rebuilt
+
+
+def _enter(queries: Queries, group: Group, saved: SavedGroup) -> tuple[dict[Reader, QueryState], list[InputState]]:
+    """Let an empty group have the queries of a saved one; returns their states and those of the inputs."""
+    group.number = saved.number
+    inputs, states = _states(saved, queries.operators.dictionary)
+    for query in saved.queries:
+        queries.operators.add(group, _running(query))
+    group.watermarks = dict(saved.watermarks)
+    return {group.members[name].reader: state for name, state in states.items()}, inputs
+
+
+def _producers(queries: Queries, saved: SavedGroup) -> dict[str, dict[int, Group]]:
+    """The producers of expected queries; without those whose states cannot be read, which come from the log."""
+    found: dict[str, dict[int, Group]] = {}
+    for name, those in saved.producers.items():
+        for number, each in those.items():
+            group = Group(queries.operators.network(), 0)
+            readers, inputs = _enter(queries, group, each)
+            group.network.restore(inputs, readers, WAY_BACK)
+            if not group.network.take_stopped():
+                found.setdefault(name, {})[number] = group
+    return found
 
 
 def _saved(queries: Queries, group: Group) -> SavedGroup:
@@ -126,8 +157,12 @@ def _saved(queries: Queries, group: Group) -> SavedGroup:
         for reader in group.network.readers
         for each in (by_reader[reader],)
     ]
+    producers = {
+        name: {number: _saved(queries, each) for number, each in those.items()}
+        for name, those in group.producers.items()
+    }
     return SavedGroup(
-        group.number, members, group.watermarks, group.pausing, b"", inputs, group.expected, group.rebuilding
+        group.number, members, group.watermarks, group.pausing, b"", inputs, group.expected, group.rebuilding, producers
     )
 
 

@@ -14,6 +14,7 @@ from tests.service.core.test_service import EACH, MADE, READER, Running, event
 AGAIN = MADE.replace("FROM STREAM S <urn:s>", "FROM STREAM S <urn:made>").replace(
     "STREAM <urn:made> AS", "STREAM <urn:again> AS"
 )
+PAIRS = MADE.replace("1 HOUR", "2 EVENTS").replace("SEQ(A)", "SEQ(B ; A) DEFINE GPM B ON S { ?s ?p ?u }")
 LAST = READER.replace("<urn:made>", "<urn:again>")
 
 
@@ -110,6 +111,26 @@ def test_a_query_that_comes_to_read_a_stream_that_waits_is_not_run_there_before(
     running.service.pause("first")
     _killed_after(running, steps, killed)
     assert running.values("other", "v") == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("killed", range(7))
+def test_what_a_waiting_query_is_to_read_is_made_there_as_it_was(running: Running, killed: int) -> None:
+    """Its producer counts events in twos from its registration on, which the log from there back does not say."""
+    steps = [
+        lambda: running.push(event("e1", 1, value="one")),
+        lambda: running.put("last", READER),
+        lambda: running.push(event("e2", 2, value="two")),
+        lambda: running.service.snapshot(),
+        lambda: running.push(event("e3", 3, value="three")),
+        lambda: running.service.resume("last"),
+        lambda: running.push(event("e4", 4, value="four")),
+    ]
+    running.push(event("e0", 0, value="zero"))
+    running.put("first", PAIRS)
+    running.put("last", EACH)
+    running.service.pause("last")
+    _killed_after(running, steps, killed)
+    assert running.values("last", "v") == ["one", "two", "four"]
 
 
 def test_a_query_of_the_name_of_one_that_waited_is_made_at_once(running: Running) -> None:

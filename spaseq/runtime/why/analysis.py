@@ -20,6 +20,7 @@ from spaseq.runtime.why.places import NOTHING, Place, Step
 from spaseq.runtime.why.reasons import bound, events_of
 from spaseq.runtime.why.relaxed import Relaxed
 from spaseq.runtime.why.runs import MATCH, Run, Values, clashes, seen_from
+from spaseq.runtime.why.search import whole
 from spaseq.runtime.why.world import Candidate
 
 LOOKS_MAX = 64
@@ -297,10 +298,15 @@ class Analysis:
         run, search, faults = stuck.run, stuck.search, self._faults(stuck)
         found = list(faults.too_few(run))
         step = self._written(run.lacks[0]) if found else ""
-        for pair in search.false_at_end(run):
+        failing = list(search.false_at_end(run))
+        for pair in failing:
             found.append(faults.condition(run, pair))
             owner = run.entries[-1 if pair[0] == MATCH else pair[0]]
             step = step or self._evidence.compiled.query.patterns[owner.symbol].name
+        if failing:
+            world = search.world.relaxed(False, [condition for _, condition in failing])
+            found += faults.passed_over(world, run)
+            faults = replace(faults, search=whole(world))
         for name, fault in in_the_way(faults, run):
             found.append(fault)
             step = step or name

@@ -19,7 +19,7 @@ from spaseq.runtime.why.places import Before, Step
 from spaseq.runtime.why.reasons import condition_seen
 from spaseq.runtime.why.runs import Run, clashes, seen_from
 from spaseq.runtime.why.search import Search, whole
-from spaseq.runtime.why.world import Candidate, Frame
+from spaseq.runtime.why.world import Candidate, Frame, World
 
 _COMPARED = {"value": "values", "text": "texts", "number": "numbers", "case": "texts in lower case"}
 """In words, what is compared of terms that have it in common."""
@@ -51,11 +51,14 @@ class Faults:
             *window,
             *self.too_few(run),
         ]
-        if not any(fault.cause == "order" for fault in found):
-            world = self.search.world.relaxed(bool(window), [condition for _, (_, condition) in failing])
+        world = self.search.world.relaxed(bool(window), [condition for _, (_, condition) in failing])
+        ordered = not any(fault.cause == "order" for fault in found)
+        if failing:
+            found += self.passed_over(world if ordered else world.without(frozenset(taken)), run)
+        if ordered:
             if limits:
                 run, ahead = replace(run, bounds=()), ahead.unlimited()
-            found += self._contiguity(whole(world), run, ahead, chosen)
+            found += self._contiguity(whole(world), run, ahead, taken)
         return sorted(found, key=lambda fault: CAUSES.index(fault.cause))
 
     def _late(self, chosen: Sequence[Candidate]) -> Iterator[Fault]:
@@ -194,11 +197,16 @@ class Faults:
             repair = f"let {done} {'iteration' if done == 1 else 'iterations'} be enough, not {loop.at_least}"
             yield Fault("iterations", detail, repair)
 
-    def _contiguity(self, search: Search, run: Run, ahead: Before, chosen: Sequence[Candidate]) -> Iterator[Fault]:
+    def passed_over(self, world: World, run: Run) -> Iterator[Fault]:
+        """The nearer events of the steps that a run has taken, once conditions are left out that were in their way."""
+        for step in run.taken:
+            yield from self._contiguity(whole(world), step.run, step.ahead, step.events)
+
+    def _contiguity(self, search: Search, run: Run, ahead: Before, taken: Sequence[int]) -> Iterator[Fault]:
         """The nearer events, once what else is in the way has been repaired: it may be in their way, too."""
         if ahead.operator in (None, Contiguity.ANY) or len(run.entries) == run.start:
             return
-        world, events = search.world, tuple(sorted({event for event, _ in chosen}))
+        world, events = search.world, tuple(sorted(set(taken)))
         nearer = [n for n, _ in search.nearest(run, ahead) if world.merged.before(n, events)]
         if ahead.operator is Contiguity.STRICT:
             between = world.between(run.last, events)

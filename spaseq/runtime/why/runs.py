@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from arrays.times import AFTER_ALL
-from spaseq.runtime.why.places import Path, Place
+from spaseq.runtime.why.places import Before, Path, Place
 
 MATCH = -1
 """The entry that owes a condition of the match."""
@@ -93,6 +93,7 @@ class Run:
     bounds  (how many entries there were, limit) where each limited step around it began
     ends    possessive repetitions left, the next step known; `left` those since the last positive step
     lacks   repetitions left after too few iterations: it is no partial match, and only says what would come next
+    came    its last step; those of the members after an ALL( )
     """
 
     entries: Entries = ()
@@ -105,6 +106,7 @@ class Run:
     ends: tuple[End, ...] = ()
     left: tuple[End, ...] = ()
     lacks: tuple[Place, ...] = ()
+    came: tuple[Taken, ...] = ()
 
     @property
     def events(self) -> tuple[int, ...]:
@@ -120,6 +122,26 @@ class Run:
     def reach(self) -> tuple[int, int]:
         """The distance that it came: the positive steps taken, then the events."""
         return len({entry.step for entry in self.entries}), len({entry.event for entry in self.entries})
+
+    @property
+    def taken(self) -> Iterator[Taken]:
+        """Every step that it took, later ones first."""
+        waiting, seen = list(self.came), set[Taken]()
+        while waiting:
+            step = waiting.pop()
+            if step not in seen:
+                seen.add(step)
+                yield step
+                waiting += step.run.came
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """A step that a run took: the run before it, what its operator asked, and its events."""
+
+    run: Run
+    ahead: Before
+    events: Events
 
 
 def seen_from(entries: Sequence[Entry], path: Path, given: Values) -> dict[int, int]:

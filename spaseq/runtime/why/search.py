@@ -23,6 +23,7 @@ from spaseq.runtime.why.runs import (
     Events,
     Gap,
     Run,
+    Taken,
     Values,
     clashes,
     seen_from,
@@ -63,7 +64,7 @@ class Search(Owed):
                 step = Step(place, path, ahead.limit)
                 if self.observer.attempt(run, step, ahead):
                     for longer in self.taken(run, step, ahead):
-                        yield from then(longer)
+                        yield from then(replace(longer, came=(Taken(run, ahead, longer.last),)))
             case nodes.Sequence():
                 yield from self._series(place, place.node, 0, run, path, ahead, then)
             case nodes.Choice():
@@ -164,10 +165,9 @@ class Search(Owed):
             return None
         beside = tuple((limit, tuple(every[begun:])) for begun, limit in run.bounds)
         still_left = tuple(replace(end, beside=(*end.beside, *beside)) for end in left)
-        joined = Run(
-            entries, run.start, last, frozenset(owed), gaps, tuple(still_open), run.bounds, done, still_left, run.lacks
-        )
-        return self.decided(joined, place, path)
+        passed = gaps, tuple(still_open), run.bounds, done, still_left, run.lacks
+        came = tuple(step for end in ends for step in end.came)
+        return self.decided(Run(entries, run.start, last, frozenset(owed), *passed, came), place, path)
 
     # --- extends ----------------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ def windows_of(query: Query, events: Events) -> Iterator[tuple[Window, Events]]:
 def with_solutions(world: World, more: Attempt | None, lacking: Query | None) -> World:
     if more is None or lacking is None:
         return world
-    other, terms, keys = whole_world(lacking, world.events, {}), joined_terms(more), partition_terms(more)
+    other, terms, keys = whole_world(lacking, world.events, {}), joined_terms(more), partition_terms(more, lacking)
     solutions = {name: dict(found) for name, found in world.solutions.items()}
     using = None if world.using is None else dict(world.using)
     for event in (event for event in world.events if event.name in graphs_of(more)):
@@ -147,9 +147,15 @@ def joined_terms(attempt: Attempt) -> dict[str, Term]:
     return found
 
 
-def partition_terms(attempt: Attempt) -> dict[str, Term]:
-    """The terms of the partition that the event was to have; of a new one where there was none."""
+def partition_terms(attempt: Attempt, query: Query) -> dict[str, Term]:
+    """The terms of the partition that the event was to have; of a new one where there was none.
+
+    Under USING those of joins as well: what the event has there is what its partition or what the step binds.
+    """
     lacking = [fault.detail for fault in attempt.faults if fault.cause == "partition"]
+    if query.using is not None:
+        joined = [fault.detail for fault in attempt.faults if fault.cause == "join"]
+        lacking += [detail for detail in joined if detail["variable"] in query.partition]
     return {detail["variable"]: local(detail.get("run", IRI("http://ex.org/new"))) for detail in lacking}
 
 
@@ -282,7 +288,8 @@ def can_be_repaired(query: Query, attempt: Attempt) -> bool:
         texts = [query.text[f.span.start : f.span.end] for f in all_filters(query)]
         if any(f"?{variable}" in text for text in texts for variable in query.partition):
             return False  # nothing says which term the new partition has
-    if any(fault.cause == "join" and fault.detail["variable"] in query.partition for fault in attempt.faults):
+    joined = {fault.detail["variable"] for fault in attempt.faults if fault.cause == "join"}
+    if query.using is None and joined & set(query.partition):
         return False  # another term may change the partitions of other events
     if "order" in causes and (" AT ?" in query.text or query.window.in_events):
         return False  # another time is another solution, and another place moves other events

@@ -54,3 +54,28 @@ def test_events_that_a_condition_kept_from_counting_are_named_with_it(
     found = attempts(query, (":a :limit 2", *events), tmp_path)
     causes = [[(fault.cause, fault.detail.get("event")) for fault in a.faults] for a in found if a.step == step]
     assert causes == [[("condition", None), nearer]]
+
+
+@pytest.mark.parametrize(
+    ("first", "events", "causes"),
+    [
+        ("?a :a ?k", (":a :a 1 ; :k 2",), {("join", "2", "1")}),
+        ("?a :a ?k . FILTER(MAX(?k) < 2)", (":a :a 1 ; :k 2",), {("join", "2", "1"), ("condition", "", "")}),
+        ("?a :a ?k", (":a :a 1", ":b :k 1"), {("partition", "1", "")}),
+        ("?a :a ?k ; :c 1", (":a :a 1 ; :c 1", ":b :k 2"), {("partition", "2", ""), ("join", "2", "1")}),
+        ("?a :a ?k", (":a :a 1 ; :k 3", ":b :k 2"), {("join", "3", "1")}),
+    ],
+)
+def test_what_a_step_binds_is_compared_with_its_partition(
+    first: str, events: Sequence[str], causes: set[tuple[str, str, str]], tmp_path: Path
+) -> None:
+    """Two terms are a join, although the event is in no partition with what the step binds."""
+    query = QUERY.format(
+        by="PARTITION BY ?k USING { ?u :k ?k }",
+        sequence="A+ ; B",
+        defines=f"DEFINE GPM A ON S {{ {first} }} DEFINE GPM B ON S {{ ?b :b ?w }}",
+    )
+    (found,) = attempts(query, events, tmp_path)
+    terms = [[getattr(fault.detail.get(side), "lexical", "") for side in ("run", "event")] for fault in found.faults]
+    assert (found.step, found.event) == ("A", "http://x/e0")
+    assert {(fault.cause, *own) for fault, own in zip(found.faults, terms, strict=True)} == causes

@@ -14,6 +14,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.shared import PatternPool
 from sparql_gpm.terms import Term
+from spaseq.algebra.partitions import as_written
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
 from spaseq.runtime.stages.pattern_stage import PatternStage
@@ -83,6 +84,17 @@ class Evidence:
     def worlds(self) -> Sequence[World]:
         """One for each partition."""
         return list(worlds(self.compiled, self.conditions, self.merged, self.found, self.first))
+
+    @cached_property
+    def of_steps(self) -> Mapping[int, int]:
+        """By variable of USING, the one that steps bind and is written alike; where nothing reads that, one below 0."""
+        names = self.compiled.query.variables
+        numbers = {name: number for number, name in enumerate(names)}
+        return {v: numbers.get(as_written(names[v]), -1 - v) for v in self.compiled.program.partition}
+
+    def variable(self, variable: int) -> str:
+        """A variable as the query writes it."""
+        return as_written(self.compiled.query.variables[variable if variable >= 0 else -1 - variable])
 
     def name(self, event: int) -> str:
         """The name of an event's graph."""

@@ -10,14 +10,13 @@ from typing import Any
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
 from sparql_gpm.terms import to_ntriples
-from spaseq.algebra.partitions import as_written
 from spaseq.algebra.words import duration_in_words, window_in_words
 from spaseq.outputs.attempts import CAUSES, Fault
 from spaseq.runtime.why.alike import likeness
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.places import Before, Step
 from spaseq.runtime.why.reasons import condition_seen
-from spaseq.runtime.why.runs import Run, clashes, seen_from
+from spaseq.runtime.why.runs import Run, Values, clashes, seen_from
 from spaseq.runtime.why.search import Search, whole
 from spaseq.runtime.why.world import Candidate, Frame, World
 
@@ -82,17 +81,23 @@ class Faults:
             yield Fault("order", {"events": events}, f"let {together} have one time")
 
     def _join(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> Iterator[Fault]:
-        bindings = seen_from(run.entries, step.path, self.search.world.given)
+        bindings, of_steps = self._bindings(run, step), self.evidence.of_steps
         for symbol, candidate in zip(step.place.symbols, chosen, strict=True):
             values = candidate[1]
-            for variable in clashes(values, bindings):
+            clashing = set(clashes(values, bindings))
+            for variable in sorted(clashing - {of_steps[v] for v in clashing & of_steps.keys() if of_steps[v] != v}):
                 fault = self.join(symbol, variable, bindings[variable], values[variable])
                 yield self.among(chosen, candidate, fault)
             bindings = {**values, **bindings}
 
+    def _bindings(self, run: Run, step: Step) -> Values:
+        """What a run has bound for its next step; what the partition binds also by the variables of steps."""
+        given, of_steps = self.search.world.given, self.evidence.of_steps
+        return {**{of_steps[v]: value for v, value in given.items()}, **seen_from(run.entries, step.path, given)}
+
     def join(self, symbol: int, variable: int, run: int, event: int) -> Fault:
         """Two terms of a variable, the latter of a solution of a symbol."""
-        name = as_written(self.evidence.compiled.query.variables[variable])
+        name = self.evidence.variable(variable)
         mine, other = self.evidence.term(run), self.evidence.term(event)
         detail: dict[str, Any] = {"variable": name, "run": mine, "event": other}
         alike = likeness(mine, other)
@@ -111,7 +116,7 @@ class Faults:
 
     def asked(self, variable: int, asked: int, event: int) -> Fault:
         """A term that is asked about, and the one that an event has in its place."""
-        name = as_written(self.evidence.compiled.query.variables[variable])
+        name = self.evidence.variable(variable)
         mine, other = self.evidence.term(asked), self.evidence.term(event)
         alike = likeness(mine, other)
         same = {} if alike is None else {"same": alike.name}
@@ -123,7 +128,7 @@ class Faults:
             event, values = candidate
             for variable in world.program.partition:
                 if variable not in values:
-                    name = as_written(self.evidence.compiled.query.variables[variable])
+                    name = self.evidence.variable(variable)
                     detail: dict[str, Any] = {"variable": name}
                     if variable in world.given:
                         detail["run"] = self.evidence.term(world.given[variable])
@@ -147,7 +152,7 @@ class Faults:
 
     def _agreeing(self, run: Run, step: Step, chosen: Sequence[Candidate]) -> list[Candidate]:
         """The events with the run's terms where theirs differ: so conditions are decided once joins are repaired."""
-        bindings = seen_from(run.entries, step.path, self.search.world.given)
+        bindings = self._bindings(run, step)
         found: list[Candidate] = []
         for event, values in chosen:
             found.append((event, {variable: bindings.get(variable, value) for variable, value in values.items()}))

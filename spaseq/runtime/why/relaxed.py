@@ -92,9 +92,10 @@ class Relaxed:
         return self._candidates(Solutions(found.events[rows], columns), positions)
 
     @property
-    def choices(self) -> range:
-        """Everything that `without` can leave out."""
-        return range(len(self.parts) + (self._evidence.compiled.query.using is not None))
+    def choices(self) -> Sequence[int]:
+        """Everything that `without` can leave out; the partition first: events that only lack it have all parts."""
+        parts = range(len(self.parts))
+        return parts if self._evidence.compiled.query.using is None else (len(parts), *parts)
 
     def least(self, event: int) -> tuple[list[int], Values]:
         """The parts that an event lacks, so few that none of them can be put back, and a solution without them."""
@@ -167,19 +168,20 @@ class Relaxed:
     def _in_partitions(
         self, row: int, candidate: Candidate, agreeing: Mapping[int, Sequence[int]]
     ) -> Iterator[Candidate]:
-        """A solution in the partitions of its event that agree with it, as it is where none does.
+        """A solution in the partitions of its event that agree with it; in all of them where none does.
 
         agreeing    of the partition's variables, what solutions bind
         """
         event, own = candidate
+        of_steps = self._evidence.of_steps
+        own = {**own, **{of_steps[v]: column[row] for v, column in agreeing.items() if column[row] != UNBOUND}}
+        every = self._partitions.get(event, ())
         agreed = [
             given
-            for given in self._partitions.get(event, ())
+            for given in every
             if all(column[row] in (UNBOUND, given[variable]) for variable, column in agreeing.items())
         ]
-        yield from ((event, {**own, **given}) for given in agreed)
-        if not agreed:
-            yield candidate
+        yield from ((event, {**own, **given}) for given in agreed or every or ({},))
 
     @cached_property
     def _partitions(self) -> Mapping[int, Sequence[Values]]:

@@ -284,10 +284,13 @@ def can_be_repaired(query: Query, attempt: Attempt) -> bool:
     causes = {fault.cause for fault in attempt.faults}
     if "pattern" in causes and "EXISTS" in query.text:
         return False  # what EXISTS reads is a condition once no triple pattern binds it
-    if any(fault.cause == "partition" and "run" not in fault.detail for fault in attempt.faults):
-        texts = [query.text[f.span.start : f.span.end] for f in all_filters(query)]
-        if any(f"?{variable}" in text for text in texts for variable in query.partition):
-            return False  # nothing says which term the new partition has
+    texts = [query.text[f.span.start : f.span.end] for f in all_filters(query)]
+    read = [variable for variable in query.partition if any(f"?{variable}" in text for text in texts)]
+    if read and any(fault.cause == "partition" and "run" not in fault.detail for fault in attempt.faults):
+        return False  # nothing says which term the new partition has
+    gone = [fault.detail.get("pattern", "") for fault in attempt.faults if fault.cause == "pattern"]
+    if query.using is not None and any(f"?{variable}" in pattern for pattern in gone for variable in read):
+        return False  # a FILTER that reads it is a condition once no triple pattern binds it
     joined = {fault.detail["variable"] for fault in attempt.faults if fault.cause == "join"}
     if query.using is None and joined & set(query.partition):
         return False  # another term may change the partitions of other events

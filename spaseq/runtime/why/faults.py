@@ -91,7 +91,7 @@ class Faults:
             bindings = {**values, **bindings}
 
     def _bindings(self, run: Run, step: Step) -> Values:
-        """What a run has bound for its next step; what the partition binds also by the variables of steps."""
+        """The bindings of a run for its next step; those of the partition also by the variables of steps."""
         given, of_steps = self.search.world.given, self.evidence.of_steps
         return {**{of_steps[v]: value for v, value in given.items()}, **seen_from(run.entries, step.path, given)}
 

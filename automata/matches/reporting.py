@@ -233,7 +233,7 @@ class Reporter:
         return candidates
 
     def _first_ways(self, found: Iterable[_Found]) -> Iterator[_Found]:
-        """The first way to each match of those that are decided at one time."""
+        """Each match once for each time at which it is decided: of the runs that lead to it then, the first."""
         ways: dict[object, list[_Found]] = {}
         for each in found:
             (_, decided), _, match = each

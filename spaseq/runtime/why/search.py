@@ -165,9 +165,12 @@ class Search(Owed):
             return None
         beside = tuple((limit, tuple(every[begun:])) for begun, limit in run.bounds)
         still_left = tuple(replace(end, beside=(*end.beside, *beside)) for end in left)
-        passed = gaps, tuple(still_open), run.bounds, done, still_left, run.lacks
         came = tuple(step for end in ends for step in end.came)
-        return self.decided(Run(entries, run.start, last, frozenset(owed), *passed, came), place, path)
+        joined = Run(
+            entries, run.start, last, frozenset(owed), gaps, tuple(still_open), run.bounds, done, still_left, run.lacks,
+            came,
+        )  # fmt: skip
+        return self.decided(joined, place, path)
 
     # --- extends ----------------------------------------------------------------------------------
 

@@ -219,11 +219,8 @@ class Group:
         """Expect in this one what has moved here from another, and what reads the streams of that, directly or not."""
         names, made = {each.name for each in moved}, {each.meaning.register for each in moved}
         while more := [name for name, each in other.expected.items() if name in names or each.reads & made]:
-            for name in more:
-                expected, producers = other.forget_expected(name)
-                assert expected is not None
-                self.expected[name] = expected
-                self.producers |= {name: producers} if producers else {}
+            self.expected |= {name: other.expected.pop(name) for name in more}
+            self.producers |= {name: other.producers.pop(name) for name in more if name in other.producers}
             made = made.union(*(self.expected[name].makes for name in more))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,26 @@ def shadows(operators: Operators, group: Group, some: Sequence[Running]) -> Grou
     for running in some:
         operators.put_in(other, shadow_of(running), group.network.state_of(running.reader))
     return other
+
+
+def keep_producers(
+    operators: Operators, group: Group, behind: Group, reader: Running, others: Mapping[int, Group]
+) -> None:
+    """Keep what a query reads as it is in a group, for one that is behind and has the query once it is there.
+
+    others  of its earlier texts
+    """
+    read = [each for each in group.upstream([reader]) if each.name not in behind.members]
+    kept = {reader.put: shadows(operators, group, read)} if read else {}
+    if others or kept:
+        behind.producers.setdefault(reader.name, {}).update({**others, **kept})
+
+
+def use_producers(operators: Operators, group: Group, name: str, number: int) -> None:
+    """Let a group that has reached the record of a query's text have what was kept for it."""
+    if (kept := group.producers.get(name, {}).pop(number, None)) is not None:
+        for running in [each for each in kept.members.values() if each.name not in group.members]:
+            operators.put_in(group, shadow_of(running), kept.network.state_of(running.reader))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,17 @@ from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import meaning_of, producers, streams_read, uses_knowledge, with_producers
-from spaseq.service.core.moving import Kept, apart, caught_up, kept_before, move_all, set_back, shadow_of, shadows
+from spaseq.service.core.moving import (
+    Kept,
+    apart,
+    caught_up,
+    keep_producers,
+    kept_before,
+    move_all,
+    set_back,
+    shadow_of,
+    use_producers,
+)
 from spaseq.service.core.operators import Knowledge, Operators
 from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
 from spaseq.service.core.rest import UntilFault
@@ -231,7 +241,8 @@ class Queries:
         if behind is not None and (known is None or len(group.downstream(known)) == 1):
             before, producers = group.forget_expected(name)
             behind.expect(meaning, number, rows, before)
-            self._keep_producers(group, behind, record, number, producers)
+            reader = Running(name, 0, number, meaning, record.settings.text, record.settings.max_runs, shadow=True)
+            keep_producers(self.operators, group, behind, reader, producers)
             if known is not None:
                 self._drop(group, known)
         else:
@@ -248,22 +259,9 @@ class Queries:
         read = set(streams_read(meaning))
         return next(chain(runs, (each for each in behind if read & each.made)), None)
 
-    def _keep_producers(
-        self, group: Group, behind: Group, record: QueryPut, number: int, others: Mapping[int, Group]
-    ) -> None:
-        """Keep what a query reads as it is in a group, for one that is behind and has the query once it is there."""
-        name, text, max_runs = record.name, record.settings.text, record.settings.max_runs
-        reader = Running(name, 0, number, meaning_of(name, text), text, max_runs, shadow=True)
-        read = [each for each in group.upstream([reader]) if each.name not in behind.members]
-        kept = {number: shadows(self.operators, group, read)} if read else {}
-        if others or kept:
-            behind.producers.setdefault(name, {}).update({**others, **kept})
-
     def _shadow(self, group: Group, meaning: TemporalQuery, number: int, state: State) -> None:
         """Have the producers of what a query reads in a group that is behind: as they were, or else from the log."""
-        if (kept := group.producers.get(meaning.name, {}).pop(number, None)) is not None:
-            for known in [each for each in kept.members.values() if each.name not in group.members]:
-                self.operators.put_in(group, shadow_of(known), kept.network.state_of(known.reader))
+        use_producers(self.operators, group, meaning.name, number)
         for each in with_producers(producers(state), meaning)[:-1]:
             running = self.running(each.name)
             if running is not None and each.name not in group.members and running.put <= number:

@@ -77,7 +77,7 @@ class Results:
         return row
 
     def damaged(self, name: str, after: int | None, limit: int) -> int:
-        """The number of damaged rows among those that `rows` gives; reads all of these."""
+        """The number of rows that are damaged on disk among those that `rows` gives. It reads them page by page."""
         count = 0
         while limit > 0 and (page := self.rows(name, after, min(limit, COUNTED_ROWS))):
             count += sum(is_in_a_place(line) for _, line in page)

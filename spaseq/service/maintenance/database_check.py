@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -135,11 +135,8 @@ class _Check:
             )
 
     def _until_damage(self, table: str, order: str) -> Iterator[tuple[Any, ...]]:
-        try:
+        with _damage_passed_over():
             yield from self.connection.execute(f"select * from {table} order by {order}")
-        except sqlite3.DatabaseError as error:
-            if is_passing(error):
-                raise
 
     def _snapshot(self, places: dict[int, int]) -> None:
         try:
@@ -183,20 +180,15 @@ class _Check:
 
     def _numbers_there(self) -> Iterator[tuple[int, int, int]]:
         try:
-            yield from numbers_there(self.connection)
+            with _damage_passed_over():
+                yield from numbers_there(self.connection)
         except RunError as error:
             self.findings.add(DATABASE, error.message)
-        except sqlite3.DatabaseError as error:
-            if is_passing(error):
-                raise
 
     def _are_all_there(self, query: int, first: int, last: int) -> bool:
-        try:
+        with _damage_passed_over():
             return are_all_there(self.connection, query, first, last)
-        except sqlite3.DatabaseError as error:
-            if is_passing(error):
-                raise
-            return False
+        return False
 
     def _page(self, query: int, first: int, last: int, kind: str, places: dict[int, int]) -> None:
         missing = set(range(first, last + 1))
@@ -210,3 +202,13 @@ class _Check:
             run = [n for _, n in those]
             which = numbers(run[0], run[-1], kind)
             self.findings.add(DATABASE, f"{which}: damaged, or missing", which)
+
+
+@contextmanager
+def _damage_passed_over() -> Iterator[None]:
+    """Read as far as SQLite can; raises sqlite3.DatabaseError where only the disk fails just now."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if is_passing(error):
+            raise

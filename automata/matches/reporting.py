@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,15 +18,14 @@ from automata.matches.pending import PendingMatches
 from automata.matches.possession import Possession
 from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
+from automata.matches.ways import WayOrder
 from automata.plan.program import ConditionEvaluator, Skip
 from automata.slices.timeline import Timeline
-from automata.values import NONE, Ids, Mask, Match
+from automata.values import Ids, Mask, Match
 
 _Decided = tuple[int, int | None]
 """The last row of a match, and when it is decided if not by its last event."""
 _NEVER = AT_END + 1
-_Found = tuple[_Decided, list[int], Match]
-"""A run that has ended, the ranks of its first and last event, and its match."""
 
 
 class Reporter:
@@ -51,7 +50,7 @@ class Reporter:
         self.ready: list[Candidate] = []
         self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = core.plan.selects
-        self._is_nested = any(len(position.repetitions) > 1 for position in core.plan.positions)
+        self._ways = WayOrder(core.plan)
         self._after_deadline = 0 if program.window.sliding else 1
 
     @property
@@ -63,6 +62,8 @@ class Reporter:
         """The matches that can be reported once the slice up to `time` has been consumed."""
         if not self._trails and self._program.skip is Skip.NO_SKIP:
             rows = self._unviolated(ended)
+            if self._ways.several:
+                rows = rows[self._ways.ordered(self._core.runs, rows)]
             if (table := self._selected(rows)) is not None:
                 return in_order(table)
             return self.release(self._candidates([(row, None) for row in rows.tolist()]), _NEVER)
@@ -219,40 +220,22 @@ class Reporter:
         return selected(read_matches(self._core, rows), self._program.selector, ranks)
 
     def _candidates(self, rows: Sequence[_Decided]) -> list[Candidate]:
-        """Each match once, when it is decided first; of several ways to it, the first one by their iterations."""
+        """Each match once, when it is decided first; of several ways to it by then, the first one."""
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
+        if self._ways.several:
+            decisions = [BEFORE_ALL if decided is None else decided for _, decided in rows]
+            order = self._ways.ordered(self._core.runs, numbers)
+            order = order[np.argsort(np.array(decisions, dtype=np.int64)[order], kind="stable")]
+            numbers, rows = numbers[order], [rows[place] for place in order.tolist()]
         ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
         candidates = []
-        found: Iterable[_Found] = zip(rows, ranks, read_matches(self._core, numbers), strict=True)
-        if self._is_nested:
-            found = self._first_ways(found)
-        for (_, decided), (first_rank, last_rank), match in found:
+        for (_, decided), (first_rank, last_rank), match in zip(
+            rows, ranks, read_matches(self._core, numbers), strict=True
+        ):
             if self.is_new(match):
                 candidates.append(candidate_of(match, last_rank - first_rank + 1, decided))
         self.forget_seen()
         return candidates
-
-    def _first_ways(self, found: Iterable[_Found]) -> Iterator[_Found]:
-        """Each match once for each time at which it is decided: of the runs that lead to it then, the first."""
-        ways: dict[object, list[_Found]] = {}
-        for each in found:
-            (_, decided), _, match = each
-            ways.setdefault((decided, match.entries), []).append(each)
-        for several in ways.values():
-            yield several[0] if len(several) == 1 else min(several, key=lambda each: self._way(each[0][0]))
-
-    def _way(self, row: int) -> list[tuple[int, int]]:
-        """The places of a run, in order: another iteration of an inner repetition is before one of an outer."""
-        way: list[tuple[int, int]] = []
-        while row != NONE:
-            parent, edge, state = self._core.runs.table[row, (col.PARENT, col.EDGE, col.STATE)].tolist()
-            around, loop = (
-                self._plan.positions[state].repetitions,
-                NONE if edge == NONE else self._plan.edges[edge].loop,
-            )
-            way.append((state, -len(around) if loop == NONE else -around.index(loop)))
-            row = parent
-        return way[::-1]
 
     def is_new(self, match: Match) -> bool:
         """Notes a match. True if it had not been found before, with another deadline."""

@@ -15,6 +15,7 @@ from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, candidate_of, report_order
+from automata.matches.ways import WayOrder
 from automata.plan.automaton import START
 from automata.plan.plan import Plan, walks
 from automata.protocol import ALWAYS_DUE
@@ -49,7 +50,8 @@ class Ending:
         self._in_turn = plan.selects
         unambiguous = _is_unambiguous(plan) and not plan.unordered
         self._plain = unambiguous and not (self._negates or self._in_turn or plan.possessive)
-        self._waiting = Waiting(reporter, negations, store, self._candidate)
+        self._ways = WayOrder(plan)
+        self._waiting = Waiting(reporter, negations, store, self._candidate, self._ways)
         self._together = any(len(position.symbols) > 1 for position in plan.positions)
 
     def enter(self) -> None:
@@ -84,16 +86,23 @@ class Ending:
             return []
         if self._plain:
             return _in_order([self._match(row) for row, _ in reached])
+        if self._ways.several:
+            reached = sorted(reached, key=lambda each: self._ways.of_row(self._rows.__getitem__, each[0]))
         if self._negates:
             reached = [(row, accept) for row, accept in reached if not self._negations.violated(row)]
         if self.trails:
             return self._waiting.matches(reached, time, timeline)
         if self._in_turn:
             candidates = [self._candidate(row, None) for row, _ in reached]
-            distinct = {each.match.entries: each for each in candidates}.values()
-            return self._reporter.release(list(distinct), self._reporter.next_decision(time, AFTER_ALL))
-        matches = [self._match(row) for row, _ in reached]
-        return _in_order(list({match.entries: match for match in matches}.values()))
+            first: dict[object, Candidate] = {}
+            for each in candidates:
+                first.setdefault(each.match.entries, each)
+            return self._reporter.release(list(first.values()), self._reporter.next_decision(time, AFTER_ALL))
+        matches: dict[object, Match] = {}
+        for row, _ in reached:
+            match = self._match(row)
+            matches.setdefault(match.entries, match)
+        return _in_order(list(matches.values()))
 
     def _match(self, number: int) -> Match:
         row = self._rows[number]

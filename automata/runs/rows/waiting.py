@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from automata.chains import columns as col
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
+from automata.matches.ways import WayOrder
 from automata.protocol import ALWAYS_DUE, NEVER_DUE
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
@@ -43,7 +45,9 @@ class _Pending(NamedTuple):
 class Waiting:
     """The reporter's pending matches while runs are lists."""
 
-    def __init__(self, reporter: Reporter, negations: RowNegationIndex, store: Store, read: Read) -> None:
+    def __init__(
+        self, reporter: Reporter, negations: RowNegationIndex, store: Store, read: Read, ways: WayOrder
+    ) -> None:
         plan = store.core.plan
         self._window = plan.program.window
         self._after_deadline = 0 if plan.program.window.sliding else 1
@@ -54,6 +58,7 @@ class Waiting:
         self._negations = negations
         self._store = store
         self._read = read
+        self._ways = ways
         self._pending: list[_Pending] = []
         self._soonest = AFTER_ALL
         self._seen_max = _SEEN_MIN
@@ -136,7 +141,11 @@ class Waiting:
             heapify(self._pending)
             self._soonest = min([each.limit for each in self._pending], default=AFTER_ALL)
         self._changed |= bool(over)
-        decided = sorted((self._decided(each, time), each.row, each.accept) for each in over)
+        if self._ways.several:
+            over.sort(key=lambda each: self._ways.of_row(self._store.rows.__getitem__, each.row))
+            decided = sorted(((self._decided(each, time), each.row, each.accept) for each in over), key=itemgetter(0))
+        else:
+            decided = sorted((self._decided(each, time), each.row, each.accept) for each in over)
         return [self._read(row, at) for at, row, accept in decided if not self._negations.violated_after(row, accept)]
 
     def _forget_seen(self) -> None:

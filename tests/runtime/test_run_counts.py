@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,6 +145,15 @@ def test_partial_matches_that_wait_are_those_of_the_reference_and_none_that_goes
     if not chooses(query):
         for match in (match for world in worlds for match in matches(world)):
             assert any(waits_for(run, match, now) for run in found) or not is_open(match, now), match
+
+
+@pytest.mark.parametrize("sequence", ["ALL(A, B) : C", "ALL(A+, B) : C", "C? : ALL(A, B)", "A? : B : C"])
+def test_no_partial_match_stands_anywhere_before_its_first_event(sequence: str) -> None:
+    query = parse(CHAIN.replace("A : B : C", sequence), "q")
+    of_none = ("S1", SECOND, "urn:e", frozenset({(IRI("urn:a"), IRI(RDF + "type"), IRI("urn:D"))}))
+    counts = run_counts(query, [[of_none]], None, 2 * SECOND)
+    assert counts is not None
+    assert counts.standing == RunCounts.none_yet(counts.plan).standing
 
 
 def test_events_that_stand_for_partial_matches_are_put_together() -> None:

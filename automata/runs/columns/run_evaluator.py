@@ -23,7 +23,7 @@ from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.held_steps import HeldSteps, RunsAndHeldSteps
 from automata.runs.columns.negated_groups import NegatedGroups
-from automata.runs.columns.waiting import newest_of, waiting_matches, waiting_runs
+from automata.runs.columns.waiting import begun, newest_of, waiting_matches, waiting_runs
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
@@ -78,8 +78,8 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter, StateCounter):
     def standing(self, time: int) -> Sequence[int] | None:
         self._drop_passed(time)
         held = {} if self.held is None else self.held.sizes
-        kept = [len(active) + held.get(position, 0) for position, active in enumerate(self.chains.active)]
-        return [0, *kept[1:], len(self.reporter.pending)]
+        kept = [len(begun(self.chains, place)) + held.get(place, 0) for place in range(len(self.plan.positions))]
+        return [*kept, len(self.reporter.pending)]
 
     def waiting(self, position: int, limit: int, time: int) -> Sequence[PartialMatch] | None:
         self._drop_passed(time)

@@ -18,15 +18,20 @@ from automata.slices.timeline import deadline
 from automata.values import NONE, Ids, PartialMatch
 
 
+def begun(chains: ChainStore, position: int) -> Ids:
+    """The runs that stand at a position and have an event: one that stands at the start of a member may have none."""
+    rows = chains.active[position].rows
+    return rows[chains.runs.column(rows, col.FIRST) != NONE]
+
+
 def waiting_runs(chains: ChainStore, position: int, limit: int) -> list[PartialMatch]:
-    """The newest runs that stand at a position, `limit` at most."""
+    """The newest partial matches that stand at a position, `limit` at most."""
     runs, window = chains.runs, chains.plan.program.window
-    rows = _newest(runs, chains.active[position].rows, limit)
+    rows = _newest(runs, begun(chains, position), limit)
     lasts = np.full(len(rows), AFTER_ALL, dtype=np.int64)
     if not window.in_events:
-        begun = runs.column(rows, col.FIRST) != NONE
-        columns = (runs.column(rows[begun], column) for column in (col.FIRST_TIME, col.FIRST_RANK, col.WINDOW))
-        lasts[begun] = deadline(window, *columns)
+        columns = (runs.column(rows, column) for column in (col.FIRST_TIME, col.FIRST_RANK, col.WINDOW))
+        lasts = deadline(window, *columns)
     limited = lapse(chains.plan, runs, position, rows)
     return _read(runs, rows, lasts if limited is None else np.minimum(lasts, limited))
 

@@ -37,6 +37,7 @@ def run_engine(
     reader: Query | None = None,
     later: bool = False,
     built: TemporalQuery | None = None,
+    finish: bool = True,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
 
@@ -48,6 +49,7 @@ def run_engine(
                 pieces is even, else none, so that random cuts go both ways
     later       compiled kernels may take over while the query runs
     built       the meaning of the query, where it is known
+    finish      the streams end; else the rows are those by now
     """
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
@@ -72,7 +74,8 @@ def run_engine(
                     else:
                         network.push(iris[name], batch)
             network.release_terms(always=release)
-        network.finish()
+        if finish:
+            network.finish()
     setup.bases.close()
     return rows + read
 

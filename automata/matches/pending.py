@@ -38,6 +38,11 @@ class PendingMatches:
             self._earliest = int(both.min(initial=AFTER_ALL))
         return self._earliest
 
+    def decided_at(self, time: int, after: int) -> Mask:
+        """Mask of those that a window, so long after its deadline, or a limit decides at a time."""
+        decided: Mask = np.minimum(np.minimum(self.deadlines, AFTER_ALL - after) + after, self.limits) == time
+        return decided
+
     def add(self, rows: Ids, accept: int, deadlines: Ids, limits: Ids) -> None:
         """More matches that ended at one accept."""
         self._earliest = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from automata.values import Ids, Mask, Match
 _Decided = tuple[int, int | None]
 """The last row of a match, and when it is decided if not by its last event."""
 _NEVER = AT_END + 1
+_decision, _last_position = attrgetter("decided"), attrgetter("match.last")
 
 
 class Reporter:
@@ -70,7 +72,7 @@ class Reporter:
         survivors = self._survivors(ended)
         self._drop_extended()
         candidates = self._candidates(survivors + self._pass(time, timeline))
-        return self.release(candidates, self.next_decision(time, self.earliest()))
+        return self.release(candidates, self.next_decision(time, self.earliest()), self._first_of)
 
     def earliest(self) -> int:
         """The first time at which the window or a limit decides a pending match; AFTER_ALL of none."""
@@ -203,6 +205,13 @@ class Reporter:
             return _NEVER
         return time if self._program.window.in_events else earliest
 
+    def _first_of(self, time: int) -> int:
+        """The least last position of the pending matches that may be decided at a time, the first at which one is."""
+        rows = self.pending.rows
+        if not self._program.window.in_events:
+            rows = rows[self.pending.decided_at(time, self._after_deadline)]
+        return int(self._core.runs.column(rows, col.HIGH).min())
+
     def _over(self, pending: PendingMatches, time: int, timeline: Timeline) -> Mask:
         """Mask of the pending matches whose windows have passed."""
         if not self._program.window.in_events:
@@ -252,10 +261,15 @@ class Reporter:
         else:
             self.seen.clear()
 
-    def release(self, decided: Sequence[Candidate], next_decision: int) -> list[Match]:
+    def release(
+        self, decided: Sequence[Candidate], next_decision: int, first_of: Callable[[int], int] = lambda time: BEFORE_ALL
+    ) -> list[Match]:
         """The matches that can be reported, in report order, now that these are decided.
 
+        It does not depend on how events are batched: a match that is pending later ends after all that have ended.
+
         next_decision   no match that is pending now will be decided at an earlier time
+        first_of        the least last position of those that may be decided at that time
         """
         if self._in_turn:
             self.held += decided
@@ -265,10 +279,14 @@ class Reporter:
             return []
         if len(reported) > 1:
             reported.sort(key=report_order)
-        reportable = bisect_left(reported, next_decision, key=lambda candidate: candidate.decided)
+        reportable = bisect_left(reported, next_decision, key=_decision)
+        if reportable < len(reported) and _decision(reported[reportable]) == next_decision:
+            first = first_of(next_decision)
+            tied = bisect_right(reported, next_decision, key=_decision)
+            reportable = bisect_left(reported, first, reportable, tied, key=_last_position)
         if self.held and reportable:
-            first = min(map(report_order, self.held))
-            reportable = min(reportable, bisect_left(reported, first, key=report_order))
+            least = min(map(report_order, self.held))
+            reportable = min(reportable, bisect_left(reported, least, key=report_order))
         self.ready = reported[reportable:]
         return [
             match if decided == match.time else match._replace(decided=decided)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class _Pending(NamedTuple):
 
 
 class Waiting:
-    """The reporter's pending matches while runs are lists."""
+    """The reporter's pending matches while runs are lists: by their ends, and as they came."""
 
     def __init__(
         self, reporter: Reporter, negations: RowNegationIndex, store: Store, read: Read, ways: WayOrder
@@ -60,6 +61,7 @@ class Waiting:
         self._read = read
         self._ways = ways
         self._pending: list[_Pending] = []
+        self._by_last: deque[_Pending] = deque()
         self._soonest = AFTER_ALL
         self._seen_max = _SEEN_MIN
         self._changed = False
@@ -71,6 +73,7 @@ class Waiting:
         self._pending = []
         for row, accept, last, limit in zip(*(column.tolist() for column in columns), strict=True):
             self._pending.append(_Pending(self._end(last, limit), row, accept, last, limit))
+        self._by_last = deque(sorted(self._pending, key=attrgetter("row")) if self._window.in_events else ())
         heapify(self._pending)
         self._soonest = min([each.limit for each in self._pending], default=AFTER_ALL)
         self._changed = False
@@ -108,13 +111,16 @@ class Waiting:
         if self._in_turn:
             self._store.sync()
             self.sync()
-        return self._reporter.release(fresh, self._reporter.next_decision(time, self._earliest()))
+        return self._reporter.release(fresh, self._reporter.next_decision(time, self._earliest()), self._first_of)
 
     def _wait(self, row: int, accept: int) -> None:
         own, patience = self._store.rows[row], self._patience[accept]
         last = deadline(self._window, own[col.FIRST_TIME], own[col.FIRST_RANK], own[col.WINDOW])
         limit = AFTER_ALL if patience is None else later(own[col.HIGH_TIME], patience)
-        heappush(self._pending, _Pending(self._end(last, limit), row, accept, last, limit))
+        pending = _Pending(self._end(last, limit), row, accept, last, limit)
+        heappush(self._pending, pending)
+        if self._window.in_events:
+            self._by_last.append(pending)
         self._soonest = min(self._soonest, limit)
         self._changed = True
 
@@ -129,6 +135,12 @@ class Waiting:
     def _earliest(self) -> int:
         return self._decided(self._pending[0], 0) if self._pending else AFTER_ALL
 
+    def _first_of(self, time: int) -> int:
+        """As the reporter, of the matches here."""
+        if self._window.in_events:
+            return self._store.rows[self._by_last[0].row][col.HIGH]
+        return min(self._store.rows[each.row][col.HIGH] for each in self._pending if self._decided(each, 0) == time)
+
     def _passed(self, time: int, timeline: Timeline) -> list[Candidate]:
         """Those whose windows or limits have passed and that nothing has removed, in the order of their decisions."""
         over: list[_Pending] = []
@@ -140,6 +152,8 @@ class Waiting:
             self._pending = [each for each in self._pending if each.limit >= time]
             heapify(self._pending)
             self._soonest = min([each.limit for each in self._pending], default=AFTER_ALL)
+        while self._by_last and (self._by_last[0].end < now or self._by_last[0].limit < time):
+            self._by_last.popleft()
         self._changed |= bool(over)
         if self._ways.several:
             over.sort(key=lambda each: self._ways.of_row(self._store.rows.__getitem__, each.row))

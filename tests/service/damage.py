@@ -218,30 +218,38 @@ def served_outcome(folder: Path, base: Base) -> str:
         reading.start()
         try:
             with httpx2.Client(base_url=address, timeout=PATIENCE_S) as client:
-                places = sum(
-                    _same(name, _served_rows(client, name), rows) for name, rows in base.before["rows"].items()
-                )
+                found = {name: _served(client, name) for name in base.before["rows"]}
         finally:
             process.terminate()
             reading.join()
     if process.returncode:
         raise Wrong(f"exit code {process.returncode} after SIGTERM")
-    return "said in its place" if places else "same rows"
+    failed, behind = _failed({name: error for name, (error, _) in found.items()})
+    if others := {name: error for name, (error, _) in found.items() if error and name not in failed}:
+        raise Wrong(str(others))
+    places = sum(_same(name, rows, base.before["rows"][name], name in behind) for name, (_, rows) in found.items())
+    return "said in its place" if failed or places else "same rows"
 
 
-def _served_rows(client: httpx2.Client, name: str) -> list[tuple[int, str]]:
+def _served(client: httpx2.Client, name: str) -> tuple[str, list[tuple[int, str]]]:
+    """The error of a query, if it has failed, and its rows."""
     waited(lambda: client.get("/readyz").status_code == 200)
     answer = client.get(f"/v1/queries/{name}/matches", params={"after": 0})
     query = client.get(f"/v1/queries/{name}").json()
-    if answer.status_code != 200 or query["state"] == "failed":
-        raise Wrong(f"{name}: {answer.status_code}, {query['error']}")
-    return [(json.loads(line)["n"], line) for line in answer.text.splitlines()]
+    if answer.status_code != 200:
+        raise Wrong(f"{name}: {answer.status_code} {answer.text}")
+    rows = [(json.loads(line)["n"], line) for line in answer.text.splitlines()]
+    return query["error"]["detail"] if query["state"] == "failed" else "", rows
+
+
+def _failed(errors: Mapping[str, str]) -> tuple[set[str], set[str]]:
+    """The queries whose errors say that something of theirs is damaged, and these and those that read them."""
+    failed = {name for name, error in errors.items() if re.search("damaged|cannot be read", error)}
+    return failed, failed | ({"reads"} if "made" in failed else set())
 
 
 def _compared(found: Shown, expected: Shown) -> str:
-    said = re.compile("damaged|cannot be read")
-    failed = {name for name, (_, state, error) in found["queries"].items() if state == "failed" and said.search(error)}
-    behind = failed | ({"reads"} if "made" in failed else set())
+    failed, behind = _failed({name: error for name, (_, state, error) in found["queries"].items() if state == "failed"})
     places = 0
     for key, value in expected.items():
         if key == "queries":
@@ -250,16 +258,17 @@ def _compared(found: Shown, expected: Shown) -> str:
                 raise Wrong(f"queries: {found[key]}, not {value}")
         elif key == "rows":
             for name, rows in value.items():
-                places += _same(name, found[key][name], rows[: len(found[key][name])] if name in behind else rows)
+                places += _same(name, found[key][name], rows, name in behind)
         elif key == "letters":
-            places += _same(key, list(enumerate(found[key])), list(enumerate(value)))
+            places += _same(key, list(enumerate(found[key])), list(enumerate(value)), False)
         elif found[key] != value:
             raise Wrong(f"{key}: {found[key]}, not {value}")
     return "said in its place" if failed or places else "same"
 
 
-def _same(name: str, found: Sequence[tuple[int, str]], expected: Sequence[tuple[int, str]]) -> int:
-    """How many lines say that they are damaged; raises Wrong if another one is not as it was."""
+def _same(name: str, found: Sequence[tuple[int, str]], expected: Sequence[tuple[int, str]], behind: bool) -> int:
+    """How many lines say that they are damaged; raises Wrong if another one is not as it was; `behind`: some lack."""
+    expected = expected[: len(found)] if behind else expected
     if [n for n, _ in found] != [n for n, _ in expected]:
         raise Wrong(f"{name}: lines {[n for n, _ in found]}, not {[n for n, _ in expected]}")
     others = [(one, other) for one, other in zip(found, expected, strict=True) if one != other]

@@ -248,14 +248,24 @@ class NegationIndex:
     # --- groups, and inside repetitions -------------------------------------------------------------
 
     def _happened_within(self, rows: Ids, intervals: NegationIntervals, number: int) -> Mask:
-        """The same one match at a time: a group has to be looked for, an iteration has its own bindings."""
-        alone = (intervals.take(np.array([i])) for i in range(len(intervals)))
-        return np.array([self._one(rows, single, number) for single in alone], dtype=np.bool_)
+        """The same one match at a time: a group has to be looked for, an iteration has its own bindings.
 
-    def _one(self, rows: Ids, intervals: NegationIntervals, number: int) -> bool:
+        Of those only that have some solution of its symbols between the neighbours.
+        """
+        symbols = sorted(self._parts.keys() & self._plan.negations[number].symbols)
+        ranges = {symbol: self._range(intervals, self._table(symbol)) for symbol in symbols}
+        result = np.zeros(len(intervals), dtype=np.bool_)
+        for begin, end in ranges.values():
+            result |= begin < end
+        for which in np.flatnonzero(result).tolist():
+            steps = {symbol: np.arange(begin[which], end[which]) for symbol, (begin, end) in ranges.items()}
+            result[which] = self._one(rows, intervals.take(np.array([which])), number, steps)
+        return result
+
+    def _one(self, rows: Ids, intervals: NegationIntervals, number: int, steps: Mapping[int, Ids]) -> bool:
         row = int(rows[intervals.which[0]])
         part = self._plan.negations[number]
-        between = {s: self._between(row, intervals, s) for s in sorted(self._parts.keys() & part.symbols)}
+        between = {symbol: self._between(row, intervals, symbol, some) for symbol, some in steps.items()}
         tables = {symbol: table for symbol, table in between.items() if len(table)}
         if not tables:
             return False
@@ -268,11 +278,9 @@ class NegationIndex:
         inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None, since)
         return self._search(number, view.registers[0], prior, inside)
 
-    def _between(self, row: int, intervals: NegationIntervals, symbol: int) -> StepTable:
-        """The solutions of a symbol strictly between the neighbours."""
+    def _between(self, row: int, intervals: NegationIntervals, symbol: int, steps: Ids) -> StepTable:
+        """Those of these solutions of a symbol that are strictly between the neighbours."""
         table = self._table(symbol)
-        (begin,), (end,) = self._range(intervals, table)
-        steps = np.arange(begin, end, dtype=np.int64)
         same = np.zeros(len(steps), dtype=np.int64)
         return table.take(steps[self._fits(np.full(len(steps), row), intervals.take(same), table, steps)])
 

@@ -5,7 +5,7 @@ Only the earlier iterations of repeated steps are searched, last of all. The row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -100,8 +100,10 @@ class Replay:
         edge, done = step.edge, []
         while len(rows):
             done.append(self._ended(step, edge, rows, which))
-            earlier, numbers = self._earlier(step, rows, which)
-            rows, which = self._able(step, *self._iterated(step, edge, rows[earlier], which[earlier], numbers))
+            parts = [(rows[:0], which[:0])]
+            for before, numbers in self._earlier(step, rows, which):
+                parts.append(self._able(step, *self._iterated(step, edge, rows[before], which[before], numbers)))
+            rows, which = _both(*parts)
             edge = step.loop
         return _both(*done) if done else walked
 
@@ -109,11 +111,11 @@ class Replay:
         """The same, event by event, without the rows that others of the same complete match make superfluous."""
         buffer, none = self._search.buffers.positive[step.symbols[0]], walked[0][:0]
         inside: _Walked = none, none
-        begun, firsts = self._earlier(step, *walked)
+        begun, firsts = self._all_earlier(step, *walked)
         for low in np.unique(buffer.at(LOW, firsts)).tolist():
             now = buffer.at(LOW, firsts) == low
             new = self._iterated(step, step.edge, walked[0][begun[now]], walked[1][begun[now]], firsts[now])
-            later, numbers = self._earlier(step, *inside, low)
+            later, numbers = self._all_earlier(step, *inside, low)
             more = self._iterated(step, step.loop, inside[0][later], inside[1][later], numbers)
             inside = _both(inside, self._able(step, *self._pruned(_both(new, more))))
         return self._pruned(_both(self._ended(step, step.edge, *walked), self._ended(step, step.loop, *inside)))
@@ -139,8 +141,16 @@ class Replay:
         often = self._core.runs.column(ended, self._core.layout.count(repetition)) >= step.at_least
         return ended[often], of[often]
 
-    def _earlier(self, step: Step, rows: Ids, which: Ids, low: int | None = None) -> tuple[Ids, Ids]:
-        """Pairs of a row and an event after it and before the step's last one, within the match's window.
+    def _all_earlier(self, step: Step, rows: Ids, which: Ids, low: int | None = None) -> tuple[Ids, Ids]:
+        """Those of `_earlier` together; raises TooManyRuns."""
+        parts = [(rows[:0], rows[:0])]
+        for some in self._earlier(step, rows, which, low):
+            parts.append(some)
+            self._core.runs.check(sum(len(at) for at, _ in parts))
+        return _both(*parts)
+
+    def _earlier(self, step: Step, rows: Ids, which: Ids, low: int | None = None) -> Iterator[tuple[Ids, Ids]]:
+        """Pairs of a row and an event after it and before the step's last one, within the match's window, in blocks.
 
         low     only events with this first position
         """
@@ -161,14 +171,9 @@ class Replay:
             begin = np.maximum(begin, buffer.number(LOW, at_low))
             end = np.minimum(end, buffer.number(LOW, at_low, after=True))
         found = buffer.search(begin, end, (), hash_columns(context, len(rows)), in_context=True)
-        parts = [
-            (at[keep], numbers[keep])
-            for at, numbers in found
-            if len(keep := np.flatnonzero(self._between(rows[at], complete[at], last[at], buffer, numbers)))
-        ]
-        if not parts:
-            return rows[:0], rows[:0]
-        return np.concatenate([at for at, _ in parts]), np.concatenate([numbers for _, numbers in parts])
+        for at, numbers in found:
+            if len(keep := np.flatnonzero(self._between(rows[at], complete[at], last[at], buffer, numbers))):
+                yield at[keep], numbers[keep]
 
     def _between(self, rows: Ids, complete: Rows, last: Ids, buffer: Buffer, numbers: Ids) -> Mask:
         """The relations that positions do not imply: order between streams, partition, window."""
@@ -200,7 +205,10 @@ class Replay:
         return joined[passed], which[walks[kept[passed]]]
 
     def _members(self, item: AllOf, starts: Sequence[Ids], which: Ids) -> tuple[Rows, Ids]:
-        """Combinations of finished rows of the members, for each walk that has come to the ALL; and whose they are."""
+        """Combinations of finished rows of the members, for each walk that has come to the ALL; and whose they are.
+
+        Raises TooManyRuns.
+        """
         every, self._complete = self._complete, self._complete[which]
         walks = np.arange(len(which), dtype=np.int64)
         combined = np.empty((len(which), 0), dtype=np.int64)
@@ -208,6 +216,7 @@ class Replay:
             finished, of = self._member(items, start)
             order = np.argsort(of, kind="stable")
             begin, end = (np.searchsorted(of[order], walks, side) for side in ("left", "right"))
+            self._core.runs.check(int((end - begin).sum()))
             at, within = expand(end - begin)
             combined, walks = np.column_stack((combined[at], finished[order[begin[at] + within]])), walks[at]
         self._complete = every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,6 +175,20 @@ CHOSEN = {
     ("*", "AFTER MATCH CONSUME ALL LIMIT 3"): [40, 39, 39],
 }
 """The B's of each row of A : B:+ : C over A, 40 B's and C, by what stands after SELECT and at the end."""
+
+
+@pytest.mark.parametrize("evaluator", ["nfa", "lazy", "tree"])
+def test_memory_is_bounded_within_a_batch_too(tmp_path: Path, evaluator: str) -> None:
+    path = tmp_path / "events.nq"
+    path.write_text(events(300 * "B"))
+    options = RunOptions(evaluator=evaluator, compiled=False, batch_events=300, max_runs=100_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(RunError, match="more than 100,000 partial matches"):
+            list(Job([query("ALL(B:{1,3}, D)")], {"S1": path}, options=options).rows())
+        assert tracemalloc.get_traced_memory()[1] < 5_000 * options.max_runs
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("batch", [1, 1000])

@@ -19,7 +19,7 @@ from tests.strategies.combined import RegisteredText
 from tests.strategies.knowledge import DB, KnowingQueryText
 from tests.strategies.query import TYPES, QueryText
 from tests.strategies.sequence import Dice, SeededDice
-from tests.strategies.stream import drawn_streams, to_trig
+from tests.strategies.stream import EX, GENERATED, drawn_streams, to_trig
 
 INPUTS = ("http://ex.org/s1", "http://ex.org/s2")
 """The streams that drawn texts read."""
@@ -27,10 +27,11 @@ DERIVED = ("http://ex.org/d1", "http://ex.org/d2")
 """The streams that queries make; the second one of the first."""
 WINDOWS = ("8 SECONDS SLIDING", "6 SECONDS SLIDING", "5 SECONDS", "10 SECONDS")
 """In place of windows in which a stream without an end has too many matches."""
+ALIKE, ALIKE_MAX = 24, 2_000
+"""A query reads a derived stream, which may have many rows of one time and type, if it needs no more partial matches
+and has no more rows for so many events alike: ALL(A:{1,3}, B) finds the fourth power, (A | B){2,} a power of two."""
 SAMPLE_EVENTS, SAMPLE_ROWS_MIN, SAMPLE_ROWS_MAX, SAMPLE_RUNS_MAX = 80, 2, 20, 60
 """A query is used if it has so many rows in so many events, and needs no more partial matches."""
-_SWELLS = re.compile(r"ALL\(.*[+*{]")
-"""An ALL( ) with a repetition: of n events of one time, ALL(A:{1,3}, B) finds the fourth power of n."""
 _LONG = re.compile(r"(?m)^WITHIN (?:100|10) SECONDS\b.*$")
 Draw: TypeAlias = Callable[[Dice], str]
 
@@ -54,6 +55,14 @@ def _registered(dice: Dice) -> str:
     return RegisteredText(dice).whole()
 
 
+def _alike(kind: str) -> str:
+    """Events of one time, with a thing each of this type, and the same key and value."""
+    graph = f"[ a <{EX}{kind}> ; <{EX}k> <{EX}x> ; <{EX}v> 1 ; <{EX}q> 1 ]"
+    stamp = f'<{GENERATED.value}> "2026-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    return "".join(f"<urn:e{number}> {stamp} .\n<urn:e{number}> {{ {graph} . }}\n" for number in range(ALIKE))
+
+
+_ALIKE = [_alike(kind) for kind, _ in TYPES]
 _PLAIN: Sequence[Draw] = [*(kind for kind in TEXTS if kind is not TEXTS[-1]), *PRODUCTS]
 KINDS: dict[str, Sequence[Draw]] = {
     "plain": _PLAIN,
@@ -78,6 +87,11 @@ class Texts:
             kind: [text for text, _ in zip(self._usable(dice, KINDS[kind]), range(number), strict=False)]
             for kind, number in each.items()
         }
+        self._bounded = {
+            kind: [text for text in texts if not self._swells(text)]
+            or [next(text for text in self._usable(dice, KINDS[kind]) if not self._swells(text))]
+            for kind, texts in self._known.items()
+        }
 
     def plain(self, random: Random, inputs: Sequence[str]) -> str:
         """A query over one or two of these streams."""
@@ -97,10 +111,14 @@ class Texts:
         return RegisteredText.READER.replace("<http://ex.org/d>", f"<{made}>").replace("100 SECONDS", "5 SECONDS")
 
     def _fit(self, kind: str, inputs: Sequence[str]) -> Sequence[str]:
-        """The texts of a kind for some streams: where many rows are made at one time, some have no bound."""
-        if not set(DERIVED) & set(inputs):
-            return self._known[kind]
-        return [text for text in self._known[kind] if not _SWELLS.search(text)] or self._known[kind]
+        """The texts of a kind for some streams."""
+        return (self._bounded if set(DERIVED) & set(inputs) else self._known)[kind]
+
+    def _swells(self, text: str) -> bool:
+        """True if events alike give too much."""
+        return any(
+            self._found(text, [(iri, alike) for iri in INPUTS], ALIKE_MAX) not in range(ALIKE_MAX) for alike in _ALIKE
+        )
 
     def _usable(self, dice: Dice, kinds: Sequence[Draw]) -> Iterator[str]:
         begin = dice.number(0, len(kinds) - 1)
@@ -111,18 +129,22 @@ class Texts:
 
     def _rows(self, text: str) -> int:
         """The number of rows in the sample; 0 for a text that is wrong, or needs too much."""
+        return self._found(text, self._sample, SAMPLE_RUNS_MAX) or 0
+
+    def _found(self, text: str, sample: Sequence[tuple[str, str]], runs_max: int) -> int | None:
+        """The number of rows in some events; None for a text that is wrong, or needs too much."""
         found: list[Row] = []
         try:
             query = parse(text, "tried")
-            engine = Engine(kb={DB: self._knowledge} if f"<{DB}>" in text else None, max_runs=SAMPLE_RUNS_MAX)
+            engine = Engine(kb={DB: self._knowledge} if f"<{DB}>" in text else None, max_runs=runs_max)
             engine.register(query, found.append)
             read = {iri for _, iri in engine.pushed_streams()}
-            for iri, body in self._sample:
+            for iri, body in sample:
                 if iri in read:
                     engine.push_batch(iri, body, "trig")
             engine.close()
         except (QueryError, InputError, RunError):
-            return 0
+            return None
         return len(found)
 
 

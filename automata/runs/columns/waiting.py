@@ -21,7 +21,8 @@ from automata.values import NONE, Ids, PartialMatch
 def begun(chains: ChainStore, position: int) -> Ids:
     """The runs that stand at a position and have an event: one that stands at the start of a member may have none."""
     rows = chains.active[position].rows
-    return rows[chains.runs.column(rows, col.FIRST) != NONE]
+    having: Ids = rows[chains.runs.column(rows, col.FIRST) != NONE]
+    return having
 
 
 def waiting_runs(chains: ChainStore, position: int, limit: int) -> list[PartialMatch]:

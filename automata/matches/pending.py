@@ -34,14 +34,13 @@ class PendingMatches:
     def earliest(self, after: int) -> int:
         """The first time at which a window, so long after its deadline, or a limit decides one; AFTER_ALL of none."""
         if self._earliest is None:
-            both = np.minimum(np.minimum(self.deadlines, AFTER_ALL - after) + after, self.limits)
-            self._earliest = int(both.min(initial=AFTER_ALL))
+            self._earliest = int(self.decided(after).min(initial=AFTER_ALL))
         return self._earliest
 
-    def decided_at(self, time: int, after: int) -> Mask:
-        """Mask of those that a window, so long after its deadline, or a limit decides at a time."""
-        decided: Mask = np.minimum(np.minimum(self.deadlines, AFTER_ALL - after) + after, self.limits) == time
-        return decided
+    def decided(self, after: int) -> Ids:
+        """The time at which each is decided: by its window, so long after its deadline, or sooner by its limit."""
+        times: Ids = np.minimum(np.minimum(self.deadlines, AFTER_ALL - after) + after, self.limits)
+        return times
 
     def add(self, rows: Ids, accept: int, deadlines: Ids, limits: Ids) -> None:
         """More matches that ended at one accept."""

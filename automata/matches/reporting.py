@@ -36,6 +36,7 @@ class Reporter:
     pending     those that a trailing negation, or what extends a possessive repetition, may still remove
     held        those that wait for others of the same or an earlier triggering event (specification 3.4)
     ready       those that will be reported, once no other can precede them in report order
+    ways        the order of several ways to one match
     """
 
     def __init__(self, core: ChainStore, negations: NegationIndex, condition_evaluator: ConditionEvaluator) -> None:
@@ -52,7 +53,7 @@ class Reporter:
         self.ready: list[Candidate] = []
         self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = core.plan.selects
-        self._ways = WayOrder(core.plan)
+        self.ways = WayOrder(core.plan)
         self._after_deadline = 0 if program.window.sliding else 1
 
     @property
@@ -64,8 +65,8 @@ class Reporter:
         """The matches that can be reported once the slice up to `time` has been consumed."""
         if not self._trails and self._program.skip is Skip.NO_SKIP:
             rows = self._unviolated(ended)
-            if self._ways.several:
-                rows = rows[self._ways.ordered(self._core.runs, rows)]
+            if self.ways.several:
+                rows = rows[self.ways.ordered(self._core.runs, rows)]
             if (table := self._selected(rows)) is not None:
                 return in_order(table)
             return self.release(self._candidates([(row, None) for row in rows.tolist()]), _NEVER)
@@ -206,10 +207,10 @@ class Reporter:
         return time if self._program.window.in_events else earliest
 
     def _first_of(self, time: int) -> int:
-        """The least last position of the pending matches that may be decided at a time, the first at which one is."""
+        """The position where the first of the pending matches ends that may be decided at the next decision."""
         rows = self.pending.rows
         if not self._program.window.in_events:
-            rows = rows[self.pending.decided_at(time, self._after_deadline)]
+            rows = rows[self.pending.decided(self._after_deadline) == time]
         return int(self._core.runs.column(rows, col.HIGH).min())
 
     def _over(self, pending: PendingMatches, time: int, timeline: Timeline) -> Mask:
@@ -231,9 +232,9 @@ class Reporter:
     def _candidates(self, rows: Sequence[_Decided]) -> list[Candidate]:
         """Each match once, when it is decided first; of several ways to it by then, the first one."""
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
-        if self._ways.several:
+        if self.ways.several:
             decisions = [BEFORE_ALL if decided is None else decided for _, decided in rows]
-            order = self._ways.ordered(self._core.runs, numbers)
+            order = self.ways.ordered(self._core.runs, numbers)
             order = order[np.argsort(np.array(decisions, dtype=np.int64)[order], kind="stable")]
             numbers, rows = numbers[order], [rows[place] for place in order.tolist()]
         ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
@@ -269,7 +270,7 @@ class Reporter:
         It does not depend on how events are batched: a match that is pending later ends after all that have ended.
 
         next_decision   no match that is pending now will be decided at an earlier time
-        first_of        the least last position of those that may be decided at that time
+        first_of        gives, for that time, the position where the first of the matches ends that it may decide
         """
         if self._in_turn:
             self.held += decided

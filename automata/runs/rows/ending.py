@@ -15,7 +15,6 @@ from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, candidate_of, report_order
-from automata.matches.ways import WayOrder
 from automata.plan.automaton import START
 from automata.plan.plan import Plan, walks
 from automata.protocol import ALWAYS_DUE
@@ -50,8 +49,8 @@ class Ending:
         self._in_turn = plan.selects
         unambiguous = _is_unambiguous(plan) and not plan.unordered
         self._plain = unambiguous and not (self._negates or self._in_turn or plan.possessive)
-        self._ways = WayOrder(plan)
-        self._waiting = Waiting(reporter, negations, store, self._candidate, self._ways)
+        self._ways = reporter.ways
+        self._waiting = Waiting(reporter, negations, store, self._candidate)
         self._together = any(len(position.symbols) > 1 for position in plan.positions)
 
     def enter(self) -> None:

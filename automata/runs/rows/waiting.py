@@ -15,7 +15,6 @@ from automata.chains import columns as col
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
-from automata.matches.ways import WayOrder
 from automata.protocol import ALWAYS_DUE, NEVER_DUE
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
@@ -46,9 +45,7 @@ class _Pending(NamedTuple):
 class Waiting:
     """The reporter's pending matches while runs are lists: by their ends, and as they came."""
 
-    def __init__(
-        self, reporter: Reporter, negations: RowNegationIndex, store: Store, read: Read, ways: WayOrder
-    ) -> None:
+    def __init__(self, reporter: Reporter, negations: RowNegationIndex, store: Store, read: Read) -> None:
         plan = store.core.plan
         self._window = plan.program.window
         self._after_deadline = 0 if plan.program.window.sliding else 1
@@ -59,7 +56,7 @@ class Waiting:
         self._negations = negations
         self._store = store
         self._read = read
-        self._ways = ways
+        self._ways = reporter.ways
         self._pending: list[_Pending] = []
         self._by_last: deque[_Pending] = deque()
         self._soonest = AFTER_ALL
@@ -157,9 +154,9 @@ class Waiting:
         self._changed |= bool(over)
         if self._ways.several:
             over.sort(key=lambda each: self._ways.of_row(self._store.rows.__getitem__, each.row))
-            decided = sorted(((self._decided(each, time), each.row, each.accept) for each in over), key=itemgetter(0))
         else:
-            decided = sorted((self._decided(each, time), each.row, each.accept) for each in over)
+            over.sort(key=attrgetter("row", "accept"))
+        decided = sorted(((self._decided(each, time), each.row, each.accept) for each in over), key=itemgetter(0))
         return [self._read(row, at) for at, row, accept in decided if not self._negations.violated_after(row, accept)]
 
     def _forget_seen(self) -> None:

@@ -54,7 +54,7 @@ $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export HYPOTHESIS_PROFIL
 thorough-properties: export EXAMPLES := $(or $(EXAMPLES),120)
 thorough-properties:  ## EXAMPLES=1000 for more of each
 	$(TESTS) -m hypothesis --hypothesis-seed=$(SEED) $(PYTEST)
-thorough-marked:
+thorough-marked: $(if $(shell command -v npm),web/node_modules)
 	$(TESTS) -m thorough $(PYTEST)
 	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py tests/web/long_*.py $(PYTEST)
 thorough-pairs:

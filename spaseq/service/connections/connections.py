@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import RLock, Thread
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import to_builtins
@@ -73,14 +74,23 @@ class Connections:
 
         self._put(("stream", stream), settings, made, lenient)
 
-    def put_sinks(self, query: str, sinks: tuple[SinkSettings, ...], lenient: bool = False) -> None:
-        """Have these sinks for a query; those whose settings are the same go on. InputError as `put_source`."""
+    def put_sinks(
+        self,
+        query: str,
+        sinks: tuple[SinkSettings, ...],
+        lenient: bool = False,
+        faults: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Have these sinks for a query; those whose settings are the same go on. InputError as `put_source`.
+
+        faults  by key, the reasons for which sinks cannot be begun
+        """
         kept = {("query", query, sink.key) for sink in sinks}
         with self._changing:
             for key in [key for key in self._connections if key[:2] == ("query", query) and key not in kept]:
                 self._end(key)
             for settings in sinks:
-                self._put_sink(query, settings, lenient)
+                self._put_sink(query, settings, lenient, faults.get(settings.key))
 
     def source(self, stream: str) -> dict[str, str]:
         """The state of a stream's source, and the reason if it is not running; empty without one."""
@@ -102,8 +112,10 @@ class Connections:
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _put_sink(self, query: str, settings: SinkSettings, lenient: bool) -> None:
+    def _put_sink(self, query: str, settings: SinkSettings, lenient: bool, fault: str | None) -> None:
         def made(status: Status) -> Callable[[], Awaitable[None]]:
+            if fault is not None:
+                raise InputError(fault)
             sink = sink_of(query, settings)
             return lambda: sink.run(QueryFeed(self._core, query, settings.key, status))
 

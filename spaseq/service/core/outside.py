@@ -20,7 +20,7 @@ from spaseq.service.settings.sinks import SinkSettings
 from spaseq.service.settings.sources import SourceSettings
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.sinks.feed import SinkPosition
-from spaseq.service.sinks.places import fault_of
+from spaseq.service.sinks.places import Taken
 from spaseq.service.store.database import Database
 from spaseq.service.store.faults import refused
 from spaseq.service.store.writes import forget_sinks, store
@@ -38,13 +38,23 @@ class Outside:
         self._following, self._entering = Lock(), Lock()
 
     def start(self) -> None:
-        """Begin with all that is declared; what lacks a package or a secret is said to have failed."""
+        """Begin with all that is declared; what lacks a package or a secret is said to have failed.
+
+        So is a sink in the data folder, or in the place of another: release 0.1.0 took them.
+        """
         self._connections = Connections(self)
         state = self._admission.durable
         for name, stream in [*state.streams.items()]:
             self._connections.put_source(name, stream.settings.source, lenient=True)
+        taken = Taken(str(self._data))
         for name, query in [*state.queries.items()]:
-            self._connections.put_sinks(name, query.settings.sinks, lenient=True)
+            sinks = query.settings.sinks
+            faults = {
+                sink.key: fault
+                for key, sink, path in _files(sinks)
+                if (fault := taken.fault(key, path, _sink_of(name))) is not None
+            }
+            self._connections.put_sinks(name, sinks, lenient=True, faults=faults)
 
     def close(self) -> None:
         """End all."""
@@ -90,18 +100,22 @@ class Outside:
 
     def _check_files(self, name: str, sinks: tuple[SinkSettings, ...]) -> None:
         """Refused for a file in the data folder, or one that another sink has, by whatever name."""
-        files = [(f"sinks[{number}].file", sink.file) for number, sink in enumerate(sinks) if sink.file is not None]
+        files = _files(sinks)
         if not files:
             return
         with self._admission.deciding:
             others = {
-                sink.file: f"a sink of query '{other}'"
+                path: _sink_of(other)
                 for other, query in self._admission.decided.queries.items()
-                for sink in query.settings.sinks
-                if other != name and sink.file is not None
+                for _, _, path in _files(query.settings.sinks)
+                if other != name
             }
-        if (fault := fault_of(files, others, str(self._data))) is not None:
-            raise Refused(422, "Unusable value", fault)
+        taken = Taken(str(self._data))
+        for path, whose in others.items():
+            taken.take(path, whose)
+        for key, _, path in files:
+            if (fault := taken.fault(key, path, _sink_of(name))) is not None:
+                raise Refused(422, "Unusable value", fault)
 
     def _begin(self, name: str, sinks: tuple[SinkSettings, ...]) -> list[str]:
         """Let new sinks begin behind the rows that there are; their keys."""
@@ -170,6 +184,15 @@ class Outside:
         """See `connections.ends.Core`."""
         with refused(), self._database.transaction() as write:
             store(write, "delivered", f"{name} {sink}", position.n, position.note)
+
+
+def _files(sinks: tuple[SinkSettings, ...]) -> list[tuple[str, SinkSettings, str]]:
+    """The sinks that are files, each with the key that names it and its path."""
+    return [(f"sinks[{number}].file", sink, sink.file) for number, sink in enumerate(sinks) if sink.file is not None]
+
+
+def _sink_of(query: str) -> str:
+    return f"a sink of query '{query}'"
 
 
 def _check(key: str, made: Callable[[], None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -29,10 +29,6 @@ class Place:
         real = os.path.realpath(path)
         return Place(real, _inode(real), frozenset(filter(None, map(_inode, _folders_above(real)))))
 
-    def same(self, other: Place) -> bool:
-        """True if both are one file."""
-        return self.path == other.path or (self.inode is not None and self.inode == other.inode)
-
 
 def inodes_in(folder: str) -> set[_Inode]:
     """Device and number of a folder, and of all folders and files in it, whatever becomes of them meanwhile."""
@@ -43,24 +39,42 @@ def inodes_in(folder: str) -> set[_Inode]:
     return {inode for inode in found if inode is not None}
 
 
-def fault_of(paths: Iterable[tuple[str, str]], taken: Mapping[str, str], data: str) -> str | None:
-    """The reason for which files cannot be those of sinks; None: they can.
+class Taken:
+    """The files that sinks have.
 
-    paths   each with the key that names it
-    taken   the files of other sinks, with what has them
     data    the data folder, in which no sink may write
     """
-    inside = inodes_in(data)
-    places = [(what, Place.of(path)) for path, what in taken.items()]
-    for key, path in paths:
+
+    def __init__(self, data: str) -> None:
+        self._inside = inodes_in(data)
+        self._by_path: dict[str, str] = {}
+        self._by_inode: dict[_Inode, str] = {}
+
+    def take(self, path: str, whose: str) -> None:
+        """A file that a sink has, whatever others do."""
+        self._add(Place.of(path), whose)
+
+    def fault(self, key: str, path: str, whose: str) -> str | None:
+        """The reason for which a file cannot be that of one more sink; None: it can, and is taken then.
+
+        key     what names the file
+        whose   the sink, as it is said of a later one that has the same file
+        """
         place = Place.of(path)
-        if place.inode in inside or place.above & inside:
+        if place.inode in self._inside or place.above & self._inside:
             return f"{key}: {path} is in the data folder of the service: name another place"
-        for what, other in places:
-            if place.same(other):
-                return f"{key}: {path} is the file of {what} already: name another one"
-        places.append((key, place))
-    return None
+        other = self._by_path.get(place.path)
+        if other is None and place.inode is not None:
+            other = self._by_inode.get(place.inode)
+        if other is not None:
+            return f"{key}: {path} is the file of {other} already: name another one"
+        self._add(place, whose)
+        return None
+
+    def _add(self, place: Place, whose: str) -> None:
+        self._by_path[place.path] = whose
+        if place.inode is not None:
+            self._by_inode[place.inode] = whose
 
 
 def _folders_above(path: str) -> Iterator[str]:

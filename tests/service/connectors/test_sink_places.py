@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import InputError
+from spaseq.service.core.outside import Outside
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from spaseq.service.http.process import Arguments
@@ -118,6 +119,36 @@ def test_two_sinks_in_one_place_are_refused(
     if not in_one_request:
         service.delete_query("p")
     put(service, "q", again)
+
+
+def test_a_sink_that_an_earlier_release_took_is_not_begun_where_it_may_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Release 0.1.0 took any: the next start says of each why it does not run, and the query runs."""
+    inside, out = tmp_path / "data" / "rows.ndjson", tmp_path / "out.ndjson"
+    (tmp_path / "other").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(Outside, "_check_files", lambda *_: None)
+        earlier = Service.open(tmp_path / "data", Limits())
+        earlier.put_stream("s", StreamSettings("urn:power"))
+        put(earlier, "p", out, inside)
+        put(earlier, "q", link(tmp_path, Path.symlink_to), tmp_path / "more.ndjson")
+        earlier.close()
+    (tmp_path / "data" / "rows.ndjson").unlink(missing_ok=True)
+    service = Service.open(tmp_path / "data", Limits())
+    service.accept("s", (EVENT % (1, 0, 1, 1, 1)).encode(), "nquads")
+    service.advance("s", "2026-01-01T00:01:00Z")
+    waited(lambda: out.exists() and out.read_text() and (tmp_path / "more.ndjson").read_text())
+    found = {(name, sink["file"]): sink for name in "pq" for sink in service.query(name)["sinks"]}
+    service.close()
+    states = {Path(file).name: sink["state"] for (_, file), sink in found.items()}
+    assert states == {"out.ndjson": "running", "rows.ndjson": "failed", "name": "failed", "more.ndjson": "running"}
+    reasons = [sink["error"] for sink in found.values() if sink["state"] == "failed"]
+    assert reasons == [
+        f"sinks[1].file: {inside} is in the data folder of the service: name another place",
+        f"sinks[0].file: {tmp_path / 'other' / 'name'} is the file of a sink of query 'p' already: name another one",
+    ]
+    assert not (tmp_path / "data" / "rows.ndjson").exists()
 
 
 def test_of_a_query_that_is_refused_no_sink_is_left(tmp_path: Path, service: Service) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity
+from automata.plan.expression import Contiguity, Expression, children, walk
 from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip
@@ -83,4 +84,25 @@ def _why_not_measured(plan: Plan, groups: Iterable[int], measured: Iterable[Meas
         binding = [position for n, position in enumerate(plan.positions) if each.variable in position.scope]
         if each.inner is not None and not all(position.repetitions for position in binding):
             return "an aggregate over iterations is asked of a variable that a step outside of repetitions binds"
+        if each.inner is not None and _bound_twice(plan, each.variable):
+            return "an aggregate over iterations is asked of a variable that two steps of one iteration bind"
     return None
+
+
+def _bound_twice(plan: Plan, variable: int) -> bool:
+    """True if several steps of one iteration can bind a variable, which has one value there."""
+    symbols = {number for number, symbol in enumerate(plan.program.symbols) if variable in symbol.scope}
+    loops = (node for node in walk(plan.program.expression) if isinstance(node, nodes.Repetition))
+    return any(_steps_beside(loop.inner, symbols) > 1 for loop in loops)
+
+
+def _steps_beside(node: Expression, symbols: AbstractSet[int]) -> int:
+    """The steps of these symbols in one match of a node, at most; those in repetitions inside of it do not count."""
+    match node:
+        case nodes.Step(symbol):
+            return int(symbol in symbols)
+        case nodes.Negation() | nodes.Repetition():
+            return 0
+        case nodes.Choice(branches):
+            return max(_steps_beside(branch, symbols) for branch in branches)
+    return sum(_steps_beside(child, symbols) for child in children(node))

@@ -72,15 +72,17 @@ BODIES = {
     "B": "B ON S { ?b a :B ; :k ?k ; :v ?x }",
     "C": "C ON S { ?c a :C ; :v ?x }",
     "D": "D ON S { ?d a :D ; :k ?k ; :v ?y FILTER(?y > ?x) }",
+    "E": "E ON S { ?e a :E ; :k ?k }",
+    "G": "G ON S { ?g a :G ; :k ?k }",
     "F": "F ON R { ?f a :F ; :k ?k }",
 }
 
 
-def compiled(sequence: str, head: str) -> Compiled:
+def compiled(sequence: str, head: str, counted: str = "COUNT(*)") -> Compiled:
     """A query OVER MATCHES over one stream, or over two if it has F; MAX has windows that hop evaluated one by one."""
-    words = sequence.replace("ALL", "").replace("WITHIN", "").replace("SECONDS", "")
+    words = sequence.replace("ALL", "").replace("WITHIN", "").replace("SECONDS", "").replace("EVENTS", "")
     defines = " ".join(f"DEFINE GPM {body}" for name, body in BODIES.items() if name in words)
-    select = f"SELECT {'MAX ' * ('EVERY' in head)}OVER MATCHES (COUNT(*) AS ?n)"
+    select = f"SELECT {'MAX ' * ('EVERY' in head)}OVER MATCHES ({counted} AS ?n)"
     streams = TWO if "F" in words else T
     text = f"PREFIX : <http://ex.org/> {select} {head} {streams} WHERE {{ SEQ({sequence}) {defines} }}"
     return compile_program(build(parse(text, "q")))
@@ -102,3 +104,24 @@ def test_all_evaluators_say_the_same_reason_in_the_same_words(
         with pytest.raises(InputError) as refused:
             plan_query(over, name)
         assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "twice"),
+    [
+        ("(A : E)+", True),
+        ("(A : (E | G)){2,3}", True),
+        ("(A | (E : G))+", True),
+        ("((A : E)+ : G)+", True),
+        ("A+ : E+", False),
+        ("(A | E)+", False),
+        ("(A : E+)+", False),
+        ("((A | E)+ : G)+", False),
+    ],
+)
+def test_a_value_of_an_iteration_that_two_steps_bind_is_not_counted_step_by_step(sequence: str, twice: bool) -> None:
+    """On 8b7edbed propagation counted it once for each of them; pair 11897 of seed 44."""
+    planned = plan_query(compiled(sequence, "WITHIN 9 SECONDS PARTITION BY ?k", "SUM(COUNT(?k))"))
+    reason = "an aggregate over iterations is asked of a variable that two steps of one iteration bind"
+    assert (dict(planned.others).get(PROPAGATION) == reason) is twice
+    assert (planned.evaluator == PROPAGATION) is not twice

@@ -109,9 +109,30 @@ def in_order(query: Query, events: Events, attempt: Attempt, detail: Detail) -> 
     later = len(ends | {event.stream for event in events if event.name in names}) > 1
     rank = {event.name: (place, 1) if event.name in names else (event.position, 0) for event in events}
     moved = [replace(event, time=last + later) if event.name in names else event for event in events]
+    if later:
+        query = _a_nanosecond_longer(query)
     streams = [stream.name for stream in query.streams]
     ordered = sorted(moved, key=lambda event: (event.time, streams.index(event.stream), rank[event.name]))
     return query, tuple(replace(event, position=place) for place, event in enumerate(ordered))
+
+
+def _a_nanosecond_longer(query: Query) -> Query:
+    """With windows that slide and limits in which an event stays that comes so much later."""
+
+    def longer(node: Any) -> Any:
+        node = map_children(node, longer)
+        match node:
+            case nodes.Limited(_, limit):
+                return replace(node, limit=replace(limit, size=limit.size + 1))
+            case nodes.Sequence():
+                limits = (limit and replace(limit, size=limit.size + 1) for limit in node.limits)
+                return replace(node, limits=tuple(limits))
+        return node
+
+    window = query.window
+    if window.sliding and not window.in_events:
+        window = replace(window, size=window.size + 1)
+    return replace(query, window=window, sequence=longer(query.sequence))
 
 
 def as_it_is(query: Query, events: Events, attempt: Attempt, detail: Detail) -> tuple[Query, Events]:

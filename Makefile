@@ -16,8 +16,8 @@ FUZZ ?=
 KILLS ?= 1000
 TESTS = $(BIN)/python -m pytest -n auto --dist worksteal
 WAITING := $(addprefix tests/,cli docs editors hostile inputs kb notebook outputs service spark web)
-THOROUGH := properties marked simulation damage kills fuzz spark pairs python why loaded
-ASIDE := kills fuzz spark pairs python why
+THOROUGH := properties marked simulation damage spark kills pairs why clusters python fuzz loaded
+ASIDE := spark kills pairs why clusters python fuzz
 
 .PHONY: demo serve-demo test test-fast test-loaded test-costs thorough $(THOROUGH:%=thorough-%) crash-test fuzz lint format bench docs grammars web test-web screenshots clean
 
@@ -54,15 +54,16 @@ $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export HYPOTHESIS_PROFIL
 thorough-properties: export EXAMPLES := $(or $(EXAMPLES),120)
 thorough-properties:  ## EXAMPLES=1000 for more of each
 	$(TESTS) -m hypothesis --hypothesis-seed=$(SEED) $(PYTEST)
-thorough-marked: $(if $(shell command -v npm),web/node_modules)
+thorough-marked:
 	$(TESTS) -m thorough $(PYTEST)
+thorough-clusters: $(if $(shell command -v npm),web/node_modules)
 	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py tests/web/long_*.py $(PYTEST)
 thorough-pairs:
-	$(BIN)/python -m tests.pairs --pairs 3000 --seed $(SEED)
+	$(BIN)/python -m tests.pairs --pairs 2000 --seed $(SEED)
 thorough-python:
 	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
 thorough-why:
-	$(BIN)/python -m tests.why_pairs --pairs 2000 --seed $(SEED)
+	$(BIN)/python -m tests.why_pairs --pairs 1000 --seed $(SEED)
 thorough-simulation:
 	$(BIN)/python -m tests.simulation --seed $(SEED)
 thorough-damage:
@@ -71,7 +72,7 @@ thorough-damage:
 thorough-fuzz:
 	$(BIN)/python -m tests.fuzz --inputs 3000 --seed $(SEED)
 thorough-spark:
-	$(BIN)/python -m tests.spark.spark_pairs --pairs 200 --seed $(SEED)
+	$(BIN)/python -m tests.spark.spark_pairs --pairs 100 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases
 thorough-kills:
 	$(BIN)/python -m tests.spark.kills --kills 12 --seed $(SEED)

@@ -22,7 +22,7 @@ def test_causes_of_rare_pairs_are_true() -> None:
     """Steps at one time of which each event lacks something; an absence within what is absent; no partition at all.
 
     A join whose repair makes a condition false; a part of FILTER(a && b); a condition that kept others from being
-    nearer; a step that binds another term than its partition; an event that must come later than the end of a window allows.
+    nearer; a step that binds another term than its partition; an event that is to come later than its window allows.
     """
     rare = {2: (175,), 6: (663, 1447), 35: (111, 239), 36: (37, 99, 221, 249), 41: (1360, 1926), 44: (439,)}
     for seed, numbers in rare.items():

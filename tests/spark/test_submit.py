@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from pyarrow import parquet
 
 from sparql_gpm.terms import XSD
@@ -313,6 +314,30 @@ def test_submit_runs_the_job_with_spark_submit(java: None, folder: Path) -> None
     assert _written(folder) == ""
     said = "no row of 'pairs': no event that was read has the property <urn:b>, which B asks for; seen: <urn:a>"
     assert said in done.stdout.splitlines(), "spark-submit joins both outputs of a driver"
+
+
+@pytest.mark.parametrize(("code", "home"), [(0, True), (3, False)])
+def test_submit_runs_the_spark_submit_of_spark_home_or_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int, home: bool
+) -> None:
+    job, submit = tmp_path / "job.py", tmp_path / "bin" / "spark-submit"
+    submit.parent.mkdir()
+    submit.write_text(f'#!/bin/sh\necho "$PYSPARK_PYTHON" "$@"\nexit {code}\n', encoding="utf-8")
+    submit.chmod(0o755)
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    if home:
+        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    else:
+        monkeypatch.delenv("SPARK_HOME", raising=False)
+        monkeypatch.setenv("PATH", f"{submit.parent}:{os.environ['PATH']}")
+    stream, query = tmp_path / "in.nq", tmp_path / "q.rq"
+    stream.touch()
+    query.write_text(QUERY, encoding="utf-8")
+    given = ["submit", str(query), f"--stream=S1={stream}", f"--output={tmp_path / 'out'}", f"--job={job}", "--run"]
+    done = CliRunner().invoke(main, [*given, "--master=local[2]"])
+    assert capfd.readouterr().out.splitlines()[-1] == f"{sys.executable} --master local[2] {job}"
+    assert done.exit_code == (1 if code else 0), done.output
+    assert ("spark-submit ended with exit code 3" in done.output) is bool(code)
 
 
 def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(here: Callable[[Path], None], folder: Path) -> None:

@@ -97,3 +97,15 @@ def test_an_evaluator_that_does_not_run_the_query_any_more_fails_the_query_by_na
 def test_a_state_of_an_unknown_kind_says_so(kind: str, told: str) -> None:
     with pytest.raises(Unreadable, match=told):
         plan_of_state(plan_query(compile_program(build(parse(SIMPLE, "q")))), kind, {})
+
+
+def test_a_policy_that_may_take_kernels_later_goes_on_and_still_may() -> None:
+    """The state says so itself: whoever asked for `nfa` since then does not change it."""
+    running = Restarting(parse(SIMPLE, "q"), 0, "auto", compiled=None)
+    state = taken(running.network)
+    known = loads(state.queries[0].blob, running.dictionary)[0]
+    compiled = compile_program(build(parse(SIMPLE, "q")))
+    other = replace(plan_query(compiled, "nfa", kernels=False), asked=False)
+    plan = plan_of_state(other, known["kind"], known["sequence"])
+    assert (known["kind"], other.later) == ("adaptive", None)
+    assert plan.later == plan_query(compiled, kernels=None).later is not None

@@ -15,6 +15,7 @@ from spaseq.errors import InputError, RunError
 from spaseq.service.core.service import Service
 from spaseq.service.maintenance.backup import MANIFEST, backup, restore
 from tests.service.damage import Shown, declare, opened, push, shown
+from tests.service.maintenance.test_check import told
 from tests.states.release import EVENTS
 
 HALF = len(EVENTS) // 2
@@ -42,6 +43,21 @@ def test_a_restored_backup_goes_on_as_the_original_does(service: Service, tmp_pa
     push(again, EVENTS[HALF:])
     assert shown(again) == shown(service)
     again.close()
+
+
+def test_the_commands_say_what_they_did_and_refuse_what_is_no_backup(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.settled()
+    data, file, elsewhere = tmp_path / "data", tmp_path / "b.tar", tmp_path / "elsewhere"
+    assert told(capsys, "backup", data, "-o", file) == (0, f"{file}: {file.stat().st_size:,} bytes\n")
+    assert told(capsys, "restore", file, elsewhere) == (0, f"{elsewhere}: restored from {file}\n")
+    again = opened(elsewhere)
+    assert shown(again) == shown(service)
+    again.close()
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    code, text = told(capsys, "restore", file, tmp_path / "third")
+    assert code == 1 and text.startswith("error: ") and not (tmp_path / "third").exists()
 
 
 def test_a_backup_under_load_has_the_first_rows_of_each_query(service: Service, tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from kb.prepared_build import build as prepare
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.pattern import BGP
 from sparql_gpm.terms import to_ntriples
 from spaseq.algebra.build import build
 from spaseq.engine.described import describe
 from spaseq.lang.parse import parse
-from spaseq.optimise.driver import optimise
+from spaseq.optimise.driver import NothingProven, optimise
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
@@ -109,6 +110,9 @@ def test_what_adds_one_value_and_is_read_by_the_output_alone_is_joined_late(
     assert {name for name in found if not name.endswith("not")} == late
 
 
+INSIDE = f"?s :a 1 OPTIONAL {{ GRAPH <{DB}> {{ ?s :in ?r . SERVICE <http://h.example/q> {{ ?r :x ?l }} }} }}"
+
+
 @pytest.mark.parametrize(
     ("body", "sequence", "head", "reason"),
     [
@@ -123,6 +127,7 @@ def test_what_adds_one_value_and_is_read_by_the_output_alone_is_joined_late(
         (f"?x :a 1 OPTIONAL {{ ?x :is ?s }} {LABEL}", "A : B", HEAD, "what it adds depends on more than"),
         (f"?s :a ?x OPTIONAL {{ GRAPH <{DB}> {{ ?s :label ?l }} FILTER(?l != ?x) }}", "A : B", HEAD, "what it adds"),
         ("?s :a 1 OPTIONAL { GRAPH ?g { ?s :label ?l } }", "A : B", HEAD, "it decides whether and how"),
+        (INSIDE, "A : B", HEAD, "it has another knowledge base inside"),
     ],
 )
 def test_what_must_be_known_earlier_stays_with_the_events(
@@ -131,6 +136,12 @@ def test_what_must_be_known_earlier_stays_with_the_events(
     found = placed(folder, body, sequence, head)
     assert [why for name, why in found.items() if name.endswith("not") and why.startswith(reason)], found
     assert not [name for name in found if not name.endswith("not")]
+
+
+def test_where_nothing_is_proven_nothing_is_said_of_keys() -> None:
+    facts = NothingProven("it may change")
+    assert facts.unprovable(DB) == "it may change"
+    assert not facts.one_each(DB, BGP(()), ()) and not facts.covers(DB, BGP(()), BGP(()), ())
 
 
 def test_a_knowledge_base_that_may_change_is_met_by_the_events(folder: Path) -> None:

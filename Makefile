@@ -57,7 +57,7 @@ thorough-properties:  ## EXAMPLES=1000 for more of each
 thorough-marked:
 	$(TESTS) -m thorough $(PYTEST)
 thorough-clusters: $(if $(shell command -v npm),web/node_modules)
-	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py tests/web/long_*.py $(PYTEST)
+	$(BIN)/python -m pytest tests/spark/long_cluster.py tests/kb/test_faults.py tests/web/long_*.py tests/service/http/long_*.py $(PYTEST)
 thorough-pairs:
 	$(BIN)/python -m tests.pairs --pairs 2000 --seed $(SEED)
 thorough-python:

@@ -80,7 +80,7 @@ BODIES = {
 
 def compiled(sequence: str, head: str, counted: str = "COUNT(*)") -> Compiled:
     """A query OVER MATCHES over one stream, or over two if it has F; MAX has windows that hop evaluated one by one."""
-    words = sequence.replace("ALL", "").replace("WITHIN", "").replace("SECONDS", "").replace("EVENTS", "")
+    words = sequence.replace("ALL", "").replace("WITHIN", "").replace("SECONDS", "")
     defines = " ".join(f"DEFINE GPM {body}" for name, body in BODIES.items() if name in words)
     select = f"SELECT {'MAX ' * ('EVERY' in head)}OVER MATCHES ({counted} AS ?n)"
     streams = TWO if "F" in words else T

@@ -52,7 +52,7 @@ class Outside:
             faults = {
                 sink.key: fault
                 for key, sink, path in _files(sinks)
-                if (fault := taken.fault(key, path, _sink_of(name))) is not None
+                if (fault := taken.claim(key, path, _sink_of(name))) is not None
             }
             self._connections.put_sinks(name, sinks, lenient=True, faults=faults)
 
@@ -114,7 +114,7 @@ class Outside:
         for path, whose in others.items():
             taken.take(path, whose)
         for key, _, path in files:
-            if (fault := taken.fault(key, path, _sink_of(name))) is not None:
+            if (fault := taken.claim(key, path, _sink_of(name))) is not None:
                 raise Refused(422, "Unusable value", fault)
 
     def _begin(self, name: str, sinks: tuple[SinkSettings, ...]) -> list[str]:

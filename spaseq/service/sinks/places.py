@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 _Inode = tuple[int, int]
@@ -25,7 +26,7 @@ class Place:
 
     @staticmethod
     def of(path: str) -> Place:
-        """The place to which a path leads now; raises OSError where it leads in a circle."""
+        """The place to which a path leads now."""
         real = os.path.realpath(path)
         return Place(real, _inode(real), frozenset(filter(None, map(_inode, _folders_above(real)))))
 
@@ -46,16 +47,20 @@ class Taken:
     """
 
     def __init__(self, data: str) -> None:
-        self._inside = inodes_in(data)
+        self._data = data
         self._by_path: dict[str, str] = {}
-        self._by_inode: dict[_Inode, str] = {}
+        self._by_inode: dict[_Inode | None, str] = {}
+
+    @cached_property
+    def _inside(self) -> set[_Inode]:
+        return inodes_in(self._data)
 
     def take(self, path: str, whose: str) -> None:
         """A file that a sink has, whatever others do."""
         self._add(Place.of(path), whose)
 
-    def fault(self, key: str, path: str, whose: str) -> str | None:
-        """The reason for which a file cannot be that of one more sink; None: it can, and is taken then.
+    def claim(self, key: str, path: str, whose: str) -> str | None:
+        """Let one more sink have a file; the reason if it cannot.
 
         key     what names the file
         whose   the sink, as it is said of a later one that has the same file
@@ -63,10 +68,7 @@ class Taken:
         place = Place.of(path)
         if place.inode in self._inside or place.above & self._inside:
             return f"{key}: {path} is in the data folder of the service: name another place"
-        other = self._by_path.get(place.path)
-        if other is None and place.inode is not None:
-            other = self._by_inode.get(place.inode)
-        if other is not None:
+        if other := self._by_path.get(place.path) or self._by_inode.get(place.inode):
             return f"{key}: {path} is the file of {other} already: name another one"
         self._add(place, whose)
         return None

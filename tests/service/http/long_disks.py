@@ -1,7 +1,7 @@
-"""Disks that fail, fill up or are slow under a process of its own, by the system's own calls; `make thorough` runs it.
+"""Disks that fail, fill up or are slow under a process of its own, by calls of the system; `make thorough` runs this.
 
-A library stands before the system's calls for files (LD_PRELOAD), and says of those of the data folder what a file asks
-for: the name of a call with an error, or with a negative number of seconds that it takes longer.
+A library stands before the system's calls for files (LD_PRELOAD). Of those in the data folder it does what a file asks
+for: a call fails with an error, or takes so many seconds longer. Each time it does is a byte in another file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +21,6 @@ import pytest
 from tests.service.http.test_process import CONFIGURATION, QUERY, events, serving
 from tests.waiting import waited
 
-pytestmark = pytest.mark.thorough
 NQUADS = {"Content-Type": "application/n-quads"}
 FAULTS = r"""
 #define _GNU_SOURCE
@@ -47,6 +45,9 @@ static int fails(int file, const char *call) {
     ssize_t length = readlink(link, path, sizeof path - 1);
     path[length < 0 ? 0 : length] = 0;
     if (strncmp(path, getenv("FAULTY"), strlen(getenv("FAULTY")))) return 0;
+    int met = syscall(SYS_openat, AT_FDCWD, getenv("MET"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    syscall(SYS_write, met, ".", 1);
+    syscall(SYS_close, met);
     if (number < 0) { sleep(-number); return 0; }
     errno = number;
     return 1;
@@ -63,8 +64,6 @@ CALL(ssize_t, pread64, "pread", (int file, void *data, size_t size, off64_t at),
 CALL(int, fdatasync, "fdatasync", (int file), file)
 CALL(int, fsync, "fsync", (int file), file)
 """
-
-
 COMPILER = shutil.which("cc") or shutil.which("gcc") or ""
 
 
@@ -104,8 +103,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Disk:
     """The data folder's disk."""
 
-    def __init__(self, control: Path) -> None:
-        self._control = control
+    def __init__(self, control: Path, met: Path) -> None:
+        self._control, self._met = control, met
+
+    @property
+    def met(self) -> bool:
+        """True if a call was to fail or to take longer."""
+        return self._met.exists()
 
     def fail(self, call: str, number: int) -> None:
         """Let a call fail with an error from now on, or take so many seconds longer."""
@@ -127,19 +131,31 @@ def rows(client: httpx2.Client) -> list[str]:
     return client.get("/v1/queries/q/matches?after=0", headers={"Accept": "application/x-ndjson"}).text.splitlines()
 
 
+def configure(folder: Path) -> str:
+    (folder / "q.rq").write_text(QUERY)
+    (folder / "spaseq.toml").write_text(CONFIGURATION)
+    return str(folder / "spaseq.toml")
+
+
 @pytest.fixture
-def configured(tmp_path: Path) -> Iterator[str]:
-    (tmp_path / "q.rq").write_text(QUERY)
-    (tmp_path / "spaseq.toml").write_text(CONFIGURATION)
-    yield str(tmp_path / "spaseq.toml")
+def configured(tmp_path: Path) -> str:
+    return configure(tmp_path)
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: Path) -> Disk:
+    """The disk of services that are started from now on."""
+    control, met = tmp_path / "control", tmp_path / "met"
+    places = {"LD_PRELOAD": library, "FAULTS": control, "FAULTY": tmp_path / "data", "MET": met}
+    for name, place in places.items():
+        monkeypatch.setenv(name, str(place))
+    return Disk(control, met)
 
 
 def undisturbed(folder: Path, pushes: range) -> list[str]:
     """The rows of a service whose disk works."""
     folder.mkdir()
-    (folder / "q.rq").write_text(QUERY)
-    (folder / "spaseq.toml").write_text(CONFIGURATION)
-    with serving(folder, "--config", str(folder / "spaseq.toml")) as (_, client):
+    with serving(folder, "--config", configure(folder)) as (_, client):
         assert [push(client, first) for first in pushes] == [202] * len(pushes)
         waited(lambda: len(rows(client)) == len(pushes))
         return rows(client)
@@ -160,12 +176,8 @@ def undisturbed(folder: Path, pushes: range) -> list[str]:
     ],
 )
 def test_calls_of_the_system_that_fail_for_a_while_lose_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: Path, configured: str, call: str, number: int
+    tmp_path: Path, disk: Disk, configured: str, call: str, number: int
 ) -> None:
-    disk = Disk(tmp_path / "control")
-    monkeypatch.setenv("LD_PRELOAD", str(library))
-    monkeypatch.setenv("FAULTS", str(tmp_path / "control"))
-    monkeypatch.setenv("FAULTY", str(tmp_path / "data"))
     pushes = range(0, 30, 10)
     with serving(tmp_path, "--config", configured) as (_, client):
         assert push(client, 0) == 202
@@ -176,6 +188,7 @@ def test_calls_of_the_system_that_fail_for_a_while_lose_nothing(
             client.post("/v1/snapshot", timeout=1)
         ready = client.get("/readyz")
         assert ready.status_code == 503 or "waiting" in ready.text or answer == 202
+        waited(lambda: disk.met)
         disk.work()
         for first in pushes:
             waited(lambda first=first: push(client, first) == 202)
@@ -184,17 +197,13 @@ def test_calls_of_the_system_that_fail_for_a_while_lose_nothing(
         found = rows(client)
     with serving(tmp_path, "--config", configured) as (_, client):  # after a death, too
         assert rows(client) == found
-    monkeypatch.delenv("LD_PRELOAD")
     assert found == undisturbed(tmp_path / "twin", pushes)
 
 
 @pytest.mark.parametrize("seconds", [5] if COMPILER else [])
 def test_a_sync_that_takes_long_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: Path, configured: str, seconds: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, configured: str, seconds: int
 ) -> None:
-    disk = Disk(tmp_path / "control")
-    monkeypatch.setenv("LD_PRELOAD", str(library))
-    monkeypatch.setenv("FAULTS", str(tmp_path / "control"))
     monkeypatch.setenv("FAULTY", str(tmp_path / "data" / "log"))
     with serving(tmp_path, "--config", configured) as (_, client):
         assert push(client, 0) == 202
@@ -205,7 +214,6 @@ def test_a_sync_that_takes_long_is_waited_for(
         disk.work()
         waited(lambda: len(rows(client)) == 2)
         found = rows(client)
-    monkeypatch.delenv("LD_PRELOAD")
     assert found == undisturbed(tmp_path / "twin", range(0, 20, 10))
 
 
@@ -219,14 +227,9 @@ def test_a_file_system_that_is_full_and_has_room_again_loses_nothing(
     request.addfinalizer(lambda: unmount(small))
     with serving(tmp_path, "--config", configured) as (_, client):
         assert push(client, 0) == 202
-        with open(small / "other.bin", "wb", buffering=0) as other:
-            filled = True
-            while filled:
-                try:
-                    filled = bool(other.write(bytes(4096)))
-                except OSError as error:
-                    assert error.errno == errno.ENOSPC
-                    filled = False
+        with open(small / "other.bin", "wb", buffering=0) as other, pytest.raises(OSError, match="No space left"):
+            while other.write(bytes(4096)):
+                pass
         statuses = {push(client, first) for first in range(10, 60, 10) for _ in range(200)}
         assert statuses <= {202, 503, 507} and 507 in statuses
         (small / "other.bin").unlink()

@@ -51,7 +51,7 @@ $(THOROUGH:%=thorough-%): $(TOOLS)
 $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export PYTHONHASHSEED = $(SEED)
 $(filter-out thorough-loaded,$(THOROUGH:%=thorough-%)): export HYPOTHESIS_PROFILE = thorough
 
-thorough-properties: export EXAMPLES := $(or $(EXAMPLES),120)
+thorough-properties: export EXAMPLES := $(or $(EXAMPLES),80)
 thorough-properties:  ## EXAMPLES=1000 for more of each
 	$(TESTS) -m hypothesis --hypothesis-seed=$(SEED) $(PYTEST)
 thorough-marked:
@@ -61,18 +61,18 @@ thorough-clusters: $(if $(shell command -v npm),web/node_modules)
 thorough-pairs:
 	$(BIN)/python -m tests.pairs --pairs 2000 --seed $(SEED)
 thorough-python:
-	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
+	$(BIN)/python -m tests.pairs --new --jit off --pairs 600 --seed $(SEED) registers cea "propagation in kernels"
 thorough-why:
 	$(BIN)/python -m tests.why_pairs --pairs 1000 --seed $(SEED)
 thorough-simulation:
 	$(BIN)/python -m tests.simulation --seed $(SEED)
 thorough-damage:
 	$(BIN)/python -m tests.service.damage --seed $(SEED)
-	$(BIN)/python -m tests.service.damage --draws 100 --served --seed $(SEED)
+	$(BIN)/python -m tests.service.damage --draws 60 --served --seed $(SEED)
 thorough-fuzz:
 	$(BIN)/python -m tests.fuzz --inputs 3000 --seed $(SEED)
 thorough-spark:
-	$(BIN)/python -m tests.spark.spark_pairs --pairs 100 --seed $(SEED)
+	$(BIN)/python -m tests.spark.spark_pairs --pairs 60 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_cases
 thorough-kills:
 	$(BIN)/python -m tests.spark.kills --kills 12 --seed $(SEED)

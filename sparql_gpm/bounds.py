@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from arrays.columns import Ids, Mask
+from arrays.wanted import check_wanted
 from sparql_gpm.errors import ExpressionError
 
 Found = TypeVar("Found")
@@ -128,7 +129,8 @@ def check_size(solutions: int, events: int) -> None:
 
 
 def check_time() -> None:
-    """Raises TooCostly when the CPU time of the current match is over."""
+    """Raises TooCostly when the CPU time of the current match is over, NotWanted if nobody wants it any more."""
+    check_wanted()
     budget = _current.get()
     if budget.deadline is not None and time.thread_time() > budget.deadline:
         raise TooCostly(budget.reason)

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from sparql_gpm.times import SECOND_NS
 from spaseq.service.settings.knowledge import KnowledgeSettings
-from spaseq.service.settings.quantities import Count, Duration, Size, duration_ns, size_bytes
+from spaseq.service.settings.quantities import Count, Duration, Seconds, Size, duration_ns, size_bytes
 from spaseq.service.settings.queries import QuerySettings
 from spaseq.service.settings.streams import StreamSettings
 
@@ -23,16 +24,34 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     queue           events accepted that the matcher has not read
     readers         connections that follow rows
     header_timeout  for the headers of a request
+    decoded         bytes by which reading one body may make the process grow, with 64 MB more
+    body_seconds    processor time of reading one body
+    text            bytes of the text of a query
+    request         processor time of PUT of a query, validate, explain, why and why-not
+    event_seconds   processor time of matching one event with one pattern, or of one condition
+    event_solutions solutions of one event and one pattern
+    kb              bytes of the file of a knowledge base
+    grace           time that the service takes to end
     """
 
     body: Size = "16MB"
     queue: Count = 100_000
     readers: Count = 1_000
     header_timeout: Duration = "10s"
+    decoded: Size = "256MB"
+    body_seconds: Seconds = 10
+    text: Size = "256kB"
+    request: Duration = "30s"
+    event_seconds: Seconds = 10
+    event_solutions: Count = 1_000_000
+    kb: Size = "4GB"
+    grace: Duration = "30s"
 
     def __post_init__(self) -> None:
-        size_bytes("body", self.body)
-        duration_ns("header_timeout", self.header_timeout, least=_MILLISECOND_NS)
+        for key in ("body", "decoded", "text", "kb"):
+            size_bytes(key, getattr(self, key))
+        for key in ("header_timeout", "request", "grace"):
+            duration_ns(key, getattr(self, key), least=_MILLISECOND_NS)
 
     @cached_property
     def body_bytes(self) -> int:
@@ -40,9 +59,34 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return size_bytes("body", self.body)
 
     @cached_property
+    def decoded_bytes(self) -> int:
+        """The bytes by which one body may make the process grow."""
+        return size_bytes("decoded", self.decoded)
+
+    @cached_property
+    def text_bytes(self) -> int:
+        """The bytes of the text of a query."""
+        return size_bytes("text", self.text)
+
+    @cached_property
+    def kb_bytes(self) -> int:
+        """The bytes of the file of a knowledge base."""
+        return size_bytes("kb", self.kb)
+
+    @cached_property
     def header_timeout_ns(self) -> int:
         """The time for the headers of a request."""
         return duration_ns("header_timeout", self.header_timeout)
+
+    @cached_property
+    def request_s(self) -> float:
+        """The processor time of one request, seconds."""
+        return duration_ns("request", self.request) / SECOND_NS
+
+    @cached_property
+    def grace_s(self) -> float:
+        """The time that the service takes to end, seconds."""
+        return duration_ns("grace", self.grace) / SECOND_NS
 
 
 class Auth(Struct, frozen=True, forbid_unknown_fields=True):

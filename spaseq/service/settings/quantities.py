@@ -22,6 +22,7 @@ NAME_PATTERN = f"^{_NAME.pattern}$"
 Duration = Annotated[str, Meta(description="A length of time: 500ms, 10s, 5m, 1h, 7d or PT10S.", examples=["10s"])]
 Size = Annotated[str, Meta(description="A number of bytes: 512KB, 16MB (MB = 10^6) or 16MiB.", examples=["16MB"])]
 Iri = Annotated[str, Meta(description="An absolute IRI.", examples=["http://example.org/stream"])]
+Seconds = Annotated[float, Meta(gt=0, le=1e9, description="Seconds.")]
 Count = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 FilePath = Annotated[str, Meta(description="The absolute path of a file on the machine of the service.")]
 

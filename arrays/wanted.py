@@ -1,0 +1,41 @@
+"""Whether work is still wanted: what may take long asks now and then, and ends where it is not.
+
+The one who began the work says with `while_wanted` how that is known. It is a context variable: no function has to
+pass it on. Work that nobody limits pays one look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_current: ContextVar[Callable[[], None] | None] = ContextVar("wanted", default=None)
+
+
+class NotWanted(BaseException):
+    """Nobody wants the result any more, or it costs more than it may; no handler of errors takes it for one."""
+
+
+def check_wanted() -> None:
+    """Raises NotWanted, or a kind of it, if the work that goes on here is not wanted any more."""
+    ask = _current.get()
+    if ask is not None:
+        ask()
+
+
+@contextmanager
+def while_wanted(ask: Callable[[], None]) -> Iterator[None]:
+    """Inside, `check_wanted` calls `ask`, which raises NotWanted to end the work; what is asked outside counts too."""
+    outer = _current.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        ask()
+
+    token = _current.set(ask if outer is None else both)
+    try:
+        yield
+    finally:
+        _current.reset(token)

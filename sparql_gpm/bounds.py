@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -36,15 +36,36 @@ class MatchBounds:
 
     solutions   distinct solutions; also rows of an operator, if it is more than a million
     seconds     CPU time; None: any
+    names       of the options that set the two, for reports
+    watch       is told which event is being matched; None: nobody asks
+    singly      each event is matched by itself, so that the watch sees it
     """
 
     solutions: int = SOLUTIONS_MAX
     seconds: float | None = None
+    names: tuple[str, str] = ("--max-solutions", "--max-event-seconds")
+    watch: Watch | None = None
+    singly: bool = False
 
     @property
     def too_many(self) -> str:
         """The reason for leaving out an event with too many solutions."""
-        return f"more than {self.solutions:,} solutions (--max-solutions)"
+        return f"more than {self.solutions:,} solutions ({self.names[0]})"
+
+    @property
+    def too_slow(self) -> str:
+        """The reason for leaving out an event that takes too long."""
+        return f"taken more than {self.seconds:g} s of CPU time ({self.names[1]})"
+
+
+class Watch(Protocol):
+    """Knows what is being matched, from `begin` to `end`, so that another thread can look."""
+
+    def begin(self, event: int | None) -> None:
+        """A part of a batch is matched: this event by itself, by its place in the batch, or several (None)."""
+
+    def end(self) -> None:
+        """The part has been matched."""
 
 
 class Exceeded(NamedTuple):
@@ -185,10 +206,14 @@ def events_of(graphs: Ids) -> Iterator[None]:
 def within_one(bounds: MatchBounds, match: Callable[[Argument], Found], event: Argument) -> Found:
     """The result of `match` for a single event, whose rows are not counted; raises TooCostly."""
     token = _current.set(_UNCOUNTED if bounds.seconds is None else replace(_budget(bounds, 1), rows=None))
+    if bounds.watch is not None:
+        bounds.watch.begin(0)
     try:
         return match(event)
     finally:
         _current.reset(token)
+        if bounds.watch is not None:
+            bounds.watch.end()
 
 
 def within(
@@ -203,10 +228,16 @@ def within(
     found: list[Counted] = []
     exceeded: list[Exceeded] = []
     waiting, size = [events], 0
-    separable = _size(events, count) > 1 and not _inseparable.get()
+    number = _size(events, count)
+    separable = number > 1 and not _inseparable.get()
+    if bounds.singly and number > 1:
+        waiting = _parts(_numbers(events, count), number, count)
     while waiting:
         some = waiting.pop()
-        token = _current.set(_budget(bounds, _size(some, count)))
+        number = _size(some, count)
+        token = _current.set(_budget(bounds, number))
+        if bounds.watch is not None:
+            bounds.watch.begin(int(_numbers(some, count)[0]) if number == 1 else None)
         try:
             found.append(match(some))
             size += len(found[-1])
@@ -228,6 +259,8 @@ def within(
                 waiting += _parts(numbers, 2, count)
         finally:
             _current.reset(token)
+            if bounds.watch is not None:
+                bounds.watch.end()
         if separable and size > SOLUTIONS_TOGETHER_MAX:
             raise TooManyTogether
     return found, exceeded
@@ -238,8 +271,7 @@ def _budget(bounds: MatchBounds, events: int) -> _Budget:
     together = SOLUTIONS_TOGETHER_MAX if events > 1 else None
     if bounds.seconds is None:
         return _Budget(rows, together)
-    reason = f"taken more than {bounds.seconds:g} s of CPU time (--max-event-seconds)"
-    return _Budget(rows, together, time.thread_time() + bounds.seconds, reason)
+    return _Budget(rows, together, time.thread_time() + bounds.seconds, bounds.too_slow)
 
 
 def _size(events: Mask | None, count: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -165,7 +165,7 @@ class Matcher:
                 return chosen[test.holds(view, event_of_row[chosen], values)]
 
         with inseparable():
-            parts, exceeded = within(bounds, None, rows, found)
+            parts, exceeded = within(replace(bounds, watch=None, singly=False), None, rows, found)
         for row, reason in exceeded:
             left_out(Exceeded(int(event_of_row[row]), reason))
         result: Mask = np.zeros(rows, dtype=np.bool_)

@@ -87,6 +87,8 @@ class PatternLabel:
 
 OnLeftOut = Callable[[PatternLabel, EventBatch, Exceeded], object]
 """Takes an event, by its place in a batch, that was not matched with a pattern, and why."""
+SetAside = Callable[[PatternLabel, EventBatch], Mask | None]
+"""The events of a batch that are not to be matched with a pattern, as was decided before; None: all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,10 @@ class StreamPattern:
 
 @dataclass(slots=True, eq=False)
 class _Results:
-    """Everything that is found in the events of a slice once, and the events to report when `reporting` ends."""
+    """Everything that is found in the events of a slice once, and the events to report when `reporting` ends.
+
+    exceeded    the events over a bound among those whose solutions are there: each query that reads them reports them
+    """
 
     surveys: dict[PatternPool, Survey] = field(default_factory=dict)
     touched: dict[PatternPool, tuple[Set[int], Set[Need] | None]] = field(default_factory=dict)
@@ -110,6 +115,7 @@ class _Results:
     entailed: dict[Entailed, Slice] = field(default_factory=dict)
     made: dict[Callable[[EventBatch], object], object] = field(default_factory=dict)
     left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = field(default_factory=list)
+    exceeded: dict[StreamPattern, list[Exceeded]] = field(default_factory=dict)
 
 
 class Slice:
@@ -222,7 +228,12 @@ class Slice:
         """The solutions of a pattern in the events on its streams, found once."""
         if pattern not in self._results.solutions:
             on = self.on(pattern.streams)
+            before = len(self._results.left_out)
             self._results.solutions[pattern] = self._found(pattern, None if on.all() else on)
+            if over := [each for _, _, each in self._results.left_out[before:]]:
+                self._results.exceeded[pattern] = over
+        elif pattern in self._results.exceeded:
+            self.leave_out(pattern, *self._results.exceeded[pattern])
         return self._results.solutions[pattern]
 
     def solutions_among(self, pattern: StreamPattern, wanted: Mask) -> Solutions:
@@ -239,6 +250,8 @@ class Slice:
         """The solutions of a pattern in the events on its streams, or in some of these, with counts of the events."""
         pool, on = pattern.shared.pool, self.on(pattern.streams)
         some = on if wanted is None else on & wanted
+        aside = pool.looks_at(pattern.label, self.batch)
+        some = some if aside is None else some & ~aside
         view, left_out = self._survey(pool).view, partial(self.leave_out, pattern)
         return matcher.match(view, None if some.all() else some, pool.bounds, left_out, None if on.all() else on)
 
@@ -279,6 +292,9 @@ class Slice:
         survey = self._survey(shared.pool)
         if shared.number not in survey.touched:
             return Solutions(_NONE, dict.fromkeys(shared.matcher.variables, _NONE))
+        aside = shared.pool.looks_at(pattern.label, self.batch)
+        if aside is not None:
+            wanted = ~aside if wanted is None else wanted & ~aside
         return shared.matcher.match(survey.view, wanted, shared.pool.bounds, partial(self.leave_out, pattern))
 
     def _looked(self, pool: PatternPool) -> tuple[Set[int], Set[Need] | None]:
@@ -304,12 +320,16 @@ class PatternPool:
     summary     of their needs
     bounds      for each event
     left_out    is called with each event that exceeds one
+    set_aside   knows the events that are not to be matched; None: there are none
+    watch       is told the pattern and the events that are matched next; None: nobody asks
     """
 
     dictionary: Dictionary
     evaluator: ExpressionEvaluator
     bounds: MatchBounds = field(default_factory=MatchBounds)
     left_out: OnLeftOut = lambda label, batch, exceeded: None
+    set_aside: SetAside | None = None
+    watch: Callable[[PatternLabel, EventBatch | RowEvent], object] | None = None
     summary: Summary = field(default_factory=Summary)
     _summarises: bool = True
     _known: dict[_Key, SharedPattern] = field(default_factory=dict)
@@ -343,6 +363,18 @@ class PatternPool:
                 del self._known[shared.key]
             self._free.append(shared.number)
             self.dictionary.unpin(shared.pins)
+
+    def looks_at(self, label: PatternLabel, batch: EventBatch) -> Mask | None:
+        """The events of a batch that are set aside, before it is matched with a pattern; None: there are none."""
+        if self.watch is not None:
+            self.watch(label, batch)
+        return None if self.set_aside is None else self.set_aside(label, batch)
+
+    def matches(self, label: PatternLabel, event: RowEvent) -> bool:
+        """False if an event is set aside; before it is matched with a pattern by itself."""
+        if self.watch is not None:
+            self.watch(label, event)
+        return self.set_aside is None or self.set_aside(label, event.batch) is None
 
     def give_up_summary(self) -> None:
         """Match every pattern in every batch, to measure the summary."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparql_gpm import graph_names
+from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import Ids, RowEvent
 from sparql_gpm.matching.row_matcher import Triples, by_predicate
 from sparql_gpm.relations.rows_by_key import SolutionTuple
@@ -18,13 +19,17 @@ _LOOKUPS_MIN = 16
 
 
 class SingleEvent:
-    """An event with the solutions found in it row at a time, shared by all queries that read it."""
+    """An event with the solutions found in it row at a time, shared by all queries that read it.
 
-    __slots__ = ("_triples", "event", "found")
+    exceeded    by pattern and columns as `found`, the reason for which it was left out
+    """
+
+    __slots__ = ("_triples", "event", "exceeded", "found")
 
     def __init__(self, event: RowEvent) -> None:
         self.event = event
         self.found: dict[tuple[int, tuple[str, ...]], Sequence[SolutionTuple]] = {}
+        self.exceeded: dict[tuple[int, tuple[str, ...]], Exceeded] = {}
         self._triples: Triples | None = None
 
     @property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparql_gpm.bounds import Exceeded
@@ -36,6 +37,7 @@ class DeadLetter:
     sort    late, malformed, or bound: larger than an option allows
     line    in the source, from 1; 0 where there is none
     raw     the beginning of what was left out; if there is more, `raw_length` and `raw_sha256` are of all its bytes
+    queries of the service, for which an event was set aside
     """
 
     kind: str
@@ -49,12 +51,19 @@ class DeadLetter:
     raw_sha256: str = ""
     sort: str = "malformed"
     iri: str = ""
+    queries: tuple[str, ...] = ()
+
+    def of_queries(self, queries: Iterable[str]) -> DeadLetter:
+        """The letter of an event that was set aside for these queries."""
+        return replace(self, queries=tuple(queries))
 
     def to_json(self) -> str:
         """The line of NDJSON, with its line end."""
         fields = {name: getattr(self, name) for name in LETTER_FIELDS}
         if not self.raw_length:
             del fields["raw_length"], fields["raw_sha256"]
+        if self.queries:
+            fields["queries"] = self.queries
         return json.dumps(fields, ensure_ascii=False) + "\n"
 
     def error(self) -> RunError:

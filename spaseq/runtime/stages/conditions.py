@@ -64,6 +64,7 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         symbol = self.compiled.program.conditions[condition].symbol
         matcher, bounds = self.matchers[symbol], MatchBounds() if self.pool is None else self.pool.bounds
         over: dict[int, Exceeded] = {}
+        aside = None if self.pool is None else self.pool.looks_at(label_of(self.compiled.query, symbol), batch)
 
         def exists(node: Exists, bindings: Mapping[str, Ids], count: int) -> Mask:
             return matcher.exists(
@@ -74,7 +75,7 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         if over:
             self._leave_out(symbol, np.unique(columns[EVENT]), batch, list(over.values()))
             seen &= ~np.isin(event_of_row, list(over))
-        return seen
+        return seen if aside is None else seen & ~aside[event_of_row]
 
     def _leave_out(self, symbol: int, positions: Ids, batch: EventBatch, over: Sequence[Exceeded]) -> None:
         """Reports events of a batch, with these positions, that exceed a bound and have not been reported yet."""

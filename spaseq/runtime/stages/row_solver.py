@@ -94,14 +94,22 @@ class _Step:
         if matcher is not None and not matcher.predicates <= triples.keys():
             return ()
         if self.pool.uses(self.shared) == 1:
-            return self._matched(triples, single.event)
+            return self._matched(triples, single.event, {})
         key = self.shared.number, self.names
         if key not in single.found:
-            single.found[key] = self._matched(triples, single.event)
+            over: dict[int, Exceeded] = {}
+            single.found[key] = self._matched(triples, single.event, over)
+            if over:
+                single.exceeded[key] = over[0]
+        elif key in single.exceeded:
+            self.leave_out(single.event, single.exceeded[key])
         return single.found[key]
 
-    def _matched(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:
+    def _matched(self, triples: Triples, event: RowEvent, over: dict[int, Exceeded]) -> Sequence[SolutionRow]:
+        """The solutions; `over` gets the event if it exceeds a bound, which is reported."""
         matcher, bounds = self.row_matcher, self.pool.bounds
+        if not self.pool.matches(self.label, event):
+            return ()
         if matcher is not None:
             match = matcher.solutions
             try:
@@ -111,11 +119,17 @@ class _Step:
                     else match(triples, event)
                 )
             except TooCostly as error:
-                self.leave_out(event, Exceeded(0, str(error)))
+                over[0] = Exceeded(0, str(error))
+                self.leave_out(event, over[0])
                 return ()
             if rows is not None and len(rows) <= bounds.solutions:
                 return rows
-        found = self.shared.matcher.match(event.batch, None, bounds, partial(self.leave_out, event))
+
+        def leave_out(exceeded: Exceeded) -> None:
+            over[0] = exceeded
+            self.leave_out(event, exceeded)
+
+        found = self.shared.matcher.match(event.batch, None, bounds, leave_out)
         if not self.names:
             return [()] * len(found)
         return list(zip(*(found.columns[name].tolist() for name in self.names), strict=True))

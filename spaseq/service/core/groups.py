@@ -17,13 +17,16 @@ import msgspec
 from arrays.times import BEFORE_ALL
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.errors import RunError
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
+from spaseq.service.core.aside import SET_ASIDE_MAX, too_many_aside
 from spaseq.service.core.meanings import streams_read
-from spaseq.service.core.records import Accepted, Advanced
+from spaseq.service.core.records import Accepted, Advanced, SetAside
 from spaseq.service.core.rest import READ_AGAIN_S
+from spaseq.service.core.state import State
 from spaseq.service.store import faults
 
 _logger = logging.getLogger("spaseq.service")
@@ -149,6 +152,15 @@ class Group:
         """Stop a query."""
         running.reader.stop(reason)
         running.error, self.failing = in_words(reason), True
+
+    def fail_by(self, record: SetAside, state: State) -> None:
+        """Stop the queries for which too many events have been set aside."""
+        for name, put in (each for event in record.events for each in event.queries.items()):
+            running, declared = self.members.get(name), state.queries.get(name)
+            if running is None or running.error or declared is None or not running.put == declared.put == put:
+                continue
+            if declared.set_aside_since > SET_ASIDE_MAX:
+                self.fail(running, RunError(too_many_aside(declared.set_aside_since)))
 
     def read(self, records: Sequence[Accepted | Advanced], batches: Batches) -> None:
         """Read consecutive records that only bring events and watermarks."""

@@ -9,21 +9,24 @@ not stored again.
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Condition, Thread
 from typing import TypeVar
 
+from arrays.wanted import NotWanted, while_wanted
 from spaseq.service.core.groups import Group
 from spaseq.service.core.history import Marks
 from spaseq.service.core.queries import Queries
-from spaseq.service.core.records import Accepted, Advanced, Deleted, Lost, QueryPut, Record, decoded
+from spaseq.service.core.records import Accepted, Advanced, Deleted, Lost, QueryPut, Record, SetAside, decoded
 from spaseq.service.core.rest import Rest, UntilFault
 from spaseq.service.core.state import State
 from spaseq.service.core.storing import Storing
+from spaseq.service.core.watch import Watch
 from spaseq.service.errors import Refused
 from spaseq.service.log.groups import UNLINKED
 from spaseq.service.log.segmented import Place, SegmentedLog
@@ -38,6 +41,12 @@ SNAPSHOT_PART = 20
 SAVE_AGAIN_S_MIN, SAVE_AGAIN_S_MAX = 1.0, 60.0
 """Seconds after which a snapshot that the disk did not take is tried again, twice as many each time."""
 _T = TypeVar("_T")
+
+
+class GivenUp(NotWanted):
+    """What was being matched is given up: it is read again from the log."""
+
+
 _logger = logging.getLogger("spaseq.service")
 
 
@@ -61,7 +70,9 @@ class Matcher:
         storing: Storing,
         snapshot: Callable[[], None],
         rest: Rest,
+        watch: Watch,
     ) -> None:
+        self._watch, self._give_up_at = watch, math.inf
         self.place, self.state, self.queries, self.marks = place, state, queries, marks
         self._log, self._storing, self._snapshot, self._rest = log, storing, snapshot, rest
         self._waiting: deque[tuple[Place, Record]] = deque()
@@ -130,10 +141,15 @@ class Matcher:
             )
             raise Refused(503, "Matching has ended", detail)
 
-    def recover(self) -> None:
-        """Read what has been given, before the thread runs."""
-        while self._waiting:
-            self._read(self._taken())
+    def recover(self, records: Sequence[tuple[Place, Record]]) -> None:
+        """Read records of the log that were on disk before the service began, before the thread runs."""
+        again = deque(records)
+        while again:
+            self._read(self._next(again))
+
+    def end_by(self, seconds: float) -> None:
+        """Give up after so many seconds, whatever is being matched: it is read again from the log."""
+        self._give_up_at = time.monotonic() + seconds
 
     def close(self) -> None:
         """Read what has been given, and end; what the disk does not take now is read again from the log."""
@@ -146,17 +162,27 @@ class Matcher:
 
     def _run(self) -> None:
         try:
-            while self._step():
-                pass
+            with while_wanted(self._check_end):
+                while self._step():
+                    pass
+        except GivenUp:
+            self._end(Refused(503, "The service ends", "what is accepted is in the log"))
         except Exception as error:  # a defect: what was accepted is safe in the log
             _logger.exception("matching has ended")
-            with self._changed:
-                self.failure = error
-                calls = [*self._looks, *self._calls]
-                self._looks.clear()
-                self._calls.clear()
-            for call in calls:
-                call()
+            self._end(error)
+
+    def _end(self, failure: Exception) -> None:
+        with self._changed:
+            self.failure = failure
+            calls = [*self._looks, *self._calls]
+            self._looks.clear()
+            self._calls.clear()
+        for call in calls:
+            call()
+
+    def _check_end(self) -> None:
+        if time.monotonic() > self._give_up_at:
+            raise GivenUp
 
     def _step(self) -> bool:
         """Wait for work and do some of it; False at the end. Calls are made when what was given has been read."""
@@ -229,12 +255,16 @@ class Matcher:
 
     def _taken(self) -> list[tuple[Place, Record]]:
         """The next records, of a bounded number of events; those whose dead letters are stored apart from others."""
+        taken = self._next(self._waiting)
+        self._events -= sum(record.count for _, record in taken if isinstance(record, Accepted))
+        return taken
+
+    def _next(self, waiting: deque[tuple[Place, Record]]) -> list[tuple[Place, Record]]:
         taken, events = list[tuple[Place, Record]](), 0
-        while self._waiting and events < READ_EVENTS_MAX:
-            place, record = self._waiting.popleft()
+        while waiting and events < READ_EVENTS_MAX:
+            place, record = waiting.popleft()
             taken.append((place, record))
             count = record.count if isinstance(record, Accepted) else 0
-            self._events -= count
             self._unsaved_events += count
             events += max(1, count)
             if place.number == self._storing.read:
@@ -252,14 +282,14 @@ class Matcher:
             self._read_events(part)
             part = []
             self._before(place, record)
-            self._storing.letters += record.letters() if isinstance(record, Lost) else []
+            self._storing.letters += record.letters if isinstance(record, Lost | SetAside) else ()
             self.state.apply(place.number, record)
             self.queries.change(place.number, record, self.state)
         self._read_events(part)
         if records:
             self.place, _ = records[-1]
             self.queries.main.number = self.place.number
-            self._storing.store_main(self.queries.main, self.queries.bound_letters(), self.place)
+            self._storing.store_main(self.queries.main, self.place)
             for group in self.queries.aside:  # what its queries found before they were put aside
                 self._storing.store(group, [], self.place)
 
@@ -278,6 +308,7 @@ class Matcher:
         for record in records:
             if isinstance(record, Accepted):
                 self._storing.letters += [*record.letters, *self.queries.late_letters(record)]
+        self._watch.until = self.state.number
         self.queries.read(self.queries.main, records)
         self.marks.note(self.state.number, records[-1].at, self.state.largest)
 
@@ -302,7 +333,7 @@ class Matcher:
             self.queries.change_aside(group, place.number, record, self.state)
         self.queries.read(group, part)
         group.number = last.number
-        self._storing.store(group, self.queries.bound_letters(), last)
+        self._storing.store(group, [], last)
         if records.fault is not None:
             group.wait_for_disk(records.fault)
         else:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kb.source import Source
+from sparql_gpm.bounds import MatchBounds
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
 from spaseq.optimise.driver import optimise
-from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import NEVER_LATE_NS
 from spaseq.runtime.state.saved_states import shape_digest
+from spaseq.service.core.aside import Aside
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import uses_knowledge
 from spaseq.service.core.state import DeclaredKnowledge
+from spaseq.service.core.watch import Watch
 
 if TYPE_CHECKING:
     from kb.base import Base
@@ -58,19 +60,33 @@ class Operators:
     """The dictionary, the knowledge bases and the planner of a service.
 
     over    is entered while events are read
+    aside   the events that are not matched again
     """
 
-    def __init__(self, knowledge: Knowledge, sources: KnowledgeSources, kernels: Kernels) -> None:
+    def __init__(
+        self, knowledge: Knowledge, sources: KnowledgeSources, kernels: Kernels, bounds: MatchBounds, watch: Watch
+    ) -> None:
         self.dictionary, self._kernels, self._lines = Dictionary(), kernels, NdjsonLines()
         self._sources = sources
         self._patient: set[str] = set()
         self._declared, later = knowledge.first()
         impatient = {iri: self._impatient(iri, sources.source(each)) for iri, each in self._declared.items()}
-        self._setup = Setup(impatient, RunOptions(), self.dictionary, changing=True)
+        options = RunOptions(max_solutions=bounds.solutions, max_event_seconds=bounds.seconds)
+        self._setup = Setup(impatient, options, self.dictionary, changing=True)
+        pool = self._setup.pool
+        pool.bounds, pool.watch = replace(bounds, watch=watch), watch.look
+        self.aside = Aside(self.dictionary, pool)
         self.over = BatchOver(self._setup.bases)
         self._replaced: list[_Replaced] = []
         for number, declared in later:
             self.supply(declared, number)
+
+    @contextmanager
+    def reading(self, group: Group) -> Iterator[None]:
+        """Inside, a group reads events."""
+        self.aside.put = {name: each.put for name, each in group.members.items()}
+        with self.over:
+            yield
 
     def use_kernels(self) -> None:
         """Hold the terms in a table from now on, if kernels are ready for it; ids stay."""
@@ -155,10 +171,6 @@ class Operators:
         """
         proven = optimise(meaning, self._setup.background(meaning)).query
         return shape_digest(proven) != shape_digest(self._setup.optimised(meaning).query)
-
-    def bound_letters(self) -> list[DeadLetter]:
-        """The dead letters of events over a bound since the last call."""
-        return self._setup.letters()
 
     def close(self) -> None:
         """Close the knowledge bases."""

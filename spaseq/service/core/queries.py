@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from sparql_gpm.background import BackgroundError
+from sparql_gpm.bounds import MatchBounds
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
@@ -34,10 +35,11 @@ from spaseq.service.core.moving import (
     use_producers,
 )
 from spaseq.service.core.operators import Knowledge, Operators
-from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record
+from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePut, Paused, QueryPut, Record, SetAside
 from spaseq.service.core.rest import UntilFault
 from spaseq.service.core.sizes import Sizes
 from spaseq.service.core.state import DeclaredKnowledge, DeclaredQuery, State
+from spaseq.service.core.watch import Watch
 
 ASLEEP_S_MIN, ASLEEP_S_MAX = 0.5, 30.0
 """Seconds after which an endpoint that was away is asked again, twice as many each time."""
@@ -63,13 +65,27 @@ class Queries:
         sources: KnowledgeSources,
         past: Past,
         kernels: Kernels,
+        bounds: MatchBounds,
+        watch: Watch,
     ) -> None:
         self._past = past
         newest = {each.settings.iri: each for each in state.knowledge.values()}
-        self.operators = Operators(Knowledge(newest, replaced), sources, kernels)
+        self.operators = Operators(Knowledge(newest, replaced), sources, kernels, bounds, watch)
         self.main = Group(self.operators.network(), state.number)
         self.aside: list[Group] = []
         self.sizes = Sizes(self.operators.dictionary)
+        self._deleted: Set[int] = frozenset()
+        self._paused: Set[int] = frozenset()
+
+    def stop_before(self, deleted: Set[int], paused: Set[int]) -> None:
+        """Do not go on with queries, by their numbers, that were stopped while the service recovered before."""
+        self._deleted, self._paused = deleted, paused
+        for group in self.groups:
+            for running in [each for each in group.members.values() if not each.shadow]:
+                if running.number in deleted:
+                    self._delete(running.name)
+                elif running.number in paused and running.name not in group.pausing:
+                    self._pause(group, running.name)
 
     @property
     def lagging(self) -> list[Group]:
@@ -131,7 +147,7 @@ class Queries:
             return
         self.operators.use_kernels()
         before = kept_before(self.operators, group)
-        with self.operators.over:
+        with self.operators.reading(group):
             group.read(records, self._on_time)
         stopped = group.network.take_stopped()
         for name, reason in stopped.items():
@@ -167,10 +183,6 @@ class Queries:
         for index in record.late:
             yield late_letter(record.stream, record.iri, SOURCE, 0, events, index, self.operators.dictionary)
 
-    def bound_letters(self) -> list[DeadLetter]:
-        """The dead letters of events over a bound since the last call."""
-        return self.operators.bound_letters()
-
     def _on_time(self, record: Accepted) -> EventBatch:
         assert record.events is not None
         events = unpacked_events(record.events, self.operators.dictionary)
@@ -194,6 +206,8 @@ class Queries:
                 self._resume(name)
             case Deleted("query", name):
                 self._delete(name)
+            case SetAside():
+                self.main.fail_by(record, state)
             case KnowledgePut(name):
                 self.operators.supply(state.knowledge[name], number)
                 self._use(self.main, state.knowledge[name].settings.iri)
@@ -212,6 +226,8 @@ class Queries:
                     self._pause(group, name)
             case Deleted("query", name) if name in group.members:
                 self._drop(group, group.members[name])
+            case SetAside():
+                group.fail_by(record, state)
             case KnowledgePut(_, _, settings):
                 self._use(group, settings.iri)
                 self._close_replaced()
@@ -231,6 +247,8 @@ class Queries:
     def _place(self, group: Group, record: QueryPut, number: int, state: State) -> None:
         """Make or replace a query in a group, or leave that to one which is behind: there it runs, or reads from it."""
         name, known, expected = record.name, group.members.get(record.name), group.expected.get(record.name)
+        if (declared := state.queries.get(name)) is not None and number >= declared.number in self._deleted:
+            return
         elsewhere = expected is None or number < expected.first if known is None else known.put >= number
         if group is not self.main and elsewhere:
             return
@@ -248,7 +266,7 @@ class Queries:
         else:
             if group is not self.main:
                 self._shadow(group, meaning, number, state)
-            self._put(group, record, number, state.queries.get(name), rows)
+            self._put(group, record, number, declared, rows)
         if expected is not None and expected.last <= number:
             group.forget_expected(name)
 
@@ -285,8 +303,9 @@ class Queries:
         else:
             self.operators.add(group, running)
         is_here = record.name in group.members  # it is apart if the log could not be read
-        if is_here and known is None and declared is not None and declared.paused and not declared.paused_by:
-            self._pause(group, record.name)  # release 0.1.0 did not note by which record
+        released = declared is not None and declared.paused and not declared.paused_by
+        if is_here and known is None and (made in self._paused or released):  # release 0.1.0 did not note by which record
+            self._pause(group, record.name)
 
     def rebuild(self, group: Group, running: Running) -> None:
         """Let a query of a group go on from a state that comes from the log."""
@@ -309,10 +328,11 @@ class Queries:
         """
         again = Group(self.operators.network(), group.number)
         for each in [*group.upstream([running]), running]:
-            self.operators.add(again, Running(each.name, 0, 0, each.meaning, each.text, each.max_runs, shadow=True))
+            shadow = Running(each.name, 0, each.put, each.meaning, each.text, each.max_runs, shadow=True)
+            self.operators.add(again, shadow)
         past = UntilFault(self._past([each.meaning for each in again.members.values()], group))
         for records in past:
-            with self.operators.over:
+            with self.operators.reading(again):
                 again.read(records, self._on_time)
         if past.fault is None:
             self._use_state(group, running, again)

@@ -105,19 +105,24 @@ class QueryPut(msgspec.Struct, frozen=True, array_like=True, tag="query"):
 
 
 class Deleted(msgspec.Struct, frozen=True, array_like=True, tag="delete"):
-    """A stream, knowledge base or query deleted."""
+    """A stream, knowledge base or query deleted.
+
+    recovering  while the service read its log again: the query is not read from the beginning of later recoveries
+    """
 
     kind: Literal["stream", "kb", "query"]
     name: str
     at: int
+    recovering: bool = False
 
 
 class Paused(msgspec.Struct, frozen=True, array_like=True, tag="pause"):
-    """A query paused, or resumed."""
+    """A query paused, or resumed; `recovering` as of `Deleted`."""
 
     name: str
     at: int
     paused: bool
+    recovering: bool = False
 
 
 class Lost(msgspec.Struct, frozen=True, array_like=True, tag="lost"):
@@ -133,12 +138,43 @@ class Lost(msgspec.Struct, frozen=True, array_like=True, tag="lost"):
     records: int
     rows: int
 
+    @property
     def letters(self) -> list[DeadLetter]:
         """The dead letters that say so."""
         return [DeadLetter("lost", "", "", 0, 0, f"lost on disk: {each}", "", sort="lost") for each in self.what]
 
 
-Record: TypeAlias = Accepted | Advanced | StreamPut | KnowledgePut | QueryPut | Deleted | Paused | Lost
+class Tried(msgspec.Struct, frozen=True, array_like=True):
+    """A pattern of a query; `put` is the number of the record with the text of the query."""
+
+    query: str
+    put: int
+    pattern: str
+
+
+class EventAside(msgspec.Struct, frozen=True, array_like=True):
+    """An event of a stream, by the name of its graph and its time, and the patterns that are not matched with it."""
+
+    iri: str
+    name: str
+    time: int
+    patterns: tuple[Tried, ...]
+
+    @property
+    def queries(self) -> dict[str, int]:
+        """The names of the queries, each with the number of the record with its text."""
+        return {each.query: each.put for each in self.patterns}
+
+
+class SetAside(msgspec.Struct, frozen=True, array_like=True, tag="aside"):
+    """Events that could not be matched within their bounds, and their dead letters."""
+
+    at: int
+    events: tuple[EventAside, ...]
+    letters: tuple[DeadLetter, ...]
+
+
+Record: TypeAlias = Accepted | Advanced | StreamPut | KnowledgePut | QueryPut | Deleted | Paused | Lost | SetAside
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[tuple[int, Record]] = msgspec.msgpack.Decoder(tuple[int, Record])

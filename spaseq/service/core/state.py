@@ -6,6 +6,7 @@ queries have read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 
 import msgspec
@@ -16,11 +17,13 @@ from spaseq.service.core.records import (
     Accepted,
     Advanced,
     Deleted,
+    EventAside,
     KnowledgePut,
     Lost,
     Paused,
     QueryPut,
     Record,
+    SetAside,
     StreamPut,
 )
 from spaseq.service.settings.knowledge import KnowledgeSettings
@@ -91,6 +94,7 @@ class DeclaredQuery(msgspec.Struct, frozen=True):
     number  of the record that made it: rows are numbered anew for another one of the same name
     put     number of the record with its present text
     paused_by   number of the record that has paused it; 0: none, or one that release 0.1.0 read
+    set_aside   events that could not be matched within their bounds; `set_aside_before` of them before it was put last
     """
 
     settings: QuerySettings
@@ -98,6 +102,13 @@ class DeclaredQuery(msgspec.Struct, frozen=True):
     put: int
     paused: bool = False
     paused_by: int = 0
+    set_aside: int = 0
+    set_aside_before: int = 0
+
+    @property
+    def set_aside_since(self) -> int:
+        """The events that were set aside since it was put last."""
+        return self.set_aside - self.set_aside_before
 
 
 class State(msgspec.Struct):
@@ -105,6 +116,7 @@ class State(msgspec.Struct):
 
     known   kind and name of all that was ever declared: a configuration does not bring back what was deleted
     lost_records, lost_rows     whose loss on disk was accepted
+    aside   events that are not matched again, each with the number of the record that says so
     """
 
     number: int = 0
@@ -114,6 +126,7 @@ class State(msgspec.Struct):
     known: set[str] = msgspec.field(default_factory=set)
     lost_records: int = 0
     lost_rows: int = 0
+    aside: list[tuple[int, EventAside]] = msgspec.field(default_factory=list)
 
     def apply(self, number: int, record: Record) -> None:
         """Take over the next record."""
@@ -137,6 +150,8 @@ class State(msgspec.Struct):
                 self._delete(kind, name)
             case Lost(records=records, rows=rows):
                 self.lost_records, self.lost_rows = self.lost_records + records, self.lost_rows + rows
+            case SetAside(events=events):
+                self._set_aside(number, events)
             case Paused(name, _, paused):
                 was = self.queries[name]
                 by = 0 if not paused else was.paused_by if was.paused else number
@@ -150,8 +165,24 @@ class State(msgspec.Struct):
         """The same, apart from it."""
         streams = {name: replace(each, progress=copy(each.progress)) for name, each in self.streams.items()}
         return replace(
-            self, streams=streams, knowledge=dict(self.knowledge), queries=dict(self.queries), known=set(self.known)
+            self,
+            streams=streams,
+            knowledge=dict(self.knowledge),
+            queries=dict(self.queries),
+            known=set(self.known),
+            aside=list(self.aside),
         )
+
+    def forget_aside(self, before: int) -> None:
+        """Forget decisions about events that stood in records before this one: those are gone."""
+        self.aside = [(number, event) for number, event in self.aside if number >= before]
+
+    def _set_aside(self, number: int, events: Sequence[EventAside]) -> None:
+        self.aside += [(number, event) for event in events]
+        for name, put in (each for event in events for each in event.queries.items()):
+            known = self.queries.get(name)
+            if known is not None and known.number <= put:
+                self.queries[name] = replace(known, set_aside=known.set_aside + 1)
 
     def _put(self, name: str, settings: QuerySettings, number: int, kept: bool) -> None:
         known = self.queries.get(name)
@@ -159,7 +190,8 @@ class State(msgspec.Struct):
         if known is None:
             self.queries[name] = DeclaredQuery(settings, number, number)
         else:
-            self.queries[name] = replace(known, settings=settings, put=known.put if kept else number)
+            put, before = (known.put, known.set_aside_before) if kept else (number, known.set_aside)
+            self.queries[name] = replace(known, settings=settings, put=put, set_aside_before=before)
 
     def _delete(self, kind: str, name: str) -> None:
         match kind:

@@ -28,6 +28,7 @@ _logger = logging.getLogger("spaseq.service")
 class Storing:
     """The way into the database.
 
+    decide      has decisions on disk about what was found, before it is stored
     letters     that have been found and are not stored yet
     read        the number of the last record whose dead letters are stored
     on_stored   is called with the rows that are on disk now, by the names of their queries
@@ -36,8 +37,14 @@ class Storing:
     """
 
     def __init__(
-        self, database: Database, clock: Clock, on_stored: Callable[[Mapping[str, Sequence[Row]]], None], rest: Rest
+        self,
+        database: Database,
+        clock: Clock,
+        on_stored: Callable[[Mapping[str, Sequence[Row]]], None],
+        rest: Rest,
+        decide: Callable[[], None],
     ) -> None:
+        self._decide = decide
         self._database, self._clock, self._on_stored, self._rest = database, clock, on_stored, rest
         self.fault = ""
         self.writing_since: float | None = None
@@ -48,17 +55,18 @@ class Storing:
         self._failed_until = max((number for number, _, _ in self._failures.values()), default=-1)
         self._stored: dict[int, int] = {}
 
-    def store_main(self, group: Group, more: Sequence[DeadLetter], place: Place) -> None:
+    def store_main(self, group: Group, place: Place) -> None:
         """Store what the main group has found up to a place, and the dead letters of the records that it has read.
 
         Those of records that had been read before a restart are there already.
         """
-        letters = [*self.letters, *more] if group.number > self.read else []
+        letters = list(self.letters) if group.number > self.read else []
         self.letters.clear()
         self.store(group, letters, place, max(self.read, group.number))
 
     def store(self, group: Group, letters: Sequence[DeadLetter], place: Place, read: int | None = None) -> None:
         """Store what a group has found up to a place, in one transaction, however often it takes."""
+        self._decide()
         now = self._clock.wall()
         found = self._rows(group, now, place)
         newest = {rows[-1][0]: rows[-1][1] for rows in found.values()}

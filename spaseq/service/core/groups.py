@@ -228,9 +228,15 @@ class Group:
         return self.expected.pop(name, None), self.producers.pop(name, {})
 
     def take_expected(self, other: Group, moved: Sequence[Running]) -> None:
-        """Expect in this one what has moved here from another, and what reads the streams of that, directly or not."""
+        """Expect in this one what has moved here from another, and what reads the streams of that, directly or not.
+
+        Later texts of a query that stays in the other one are expected there.
+        """
         names, made = {each.name for each in moved}, {each.meaning.register for each in moved}
-        while more := [name for name, each in other.expected.items() if name in names or each.reads & made]:
+        waiting = {name: each for name, each in other.expected.items() if name not in other.members}
+        while more := [
+            name for name in other.expected if name in names or (name in waiting and waiting[name].reads & made)
+        ]:
             self.expected |= {name: other.expected.pop(name) for name in more}
             self.producers |= {name: other.producers.pop(name) for name in more if name in other.producers}
             made = made.union(*(self.expected[name].makes for name in more))

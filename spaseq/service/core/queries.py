@@ -353,7 +353,10 @@ class Queries:
 
     def _pause(self, group: Group, name: str) -> None:
         """Pause a query of a group: it waits in another group, and so do the queries that read its stream."""
-        self._apart(group, name).pausing.add(name)
+        other = self._apart(group, name)
+        other.pausing.add(name)
+        if other.is_idle:  # a shadow, which nothing waits for
+            self.join(other)
 
     def _apart(self, group: Group, name: str) -> Group:
         """Move a query, and the queries that read its stream or are going to, from a group to a new one."""

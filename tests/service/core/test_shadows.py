@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spaseq.service.settings.streams import StreamSettings
-from tests.service.core.test_service import MADE, READER, Running, event
+from tests.service.core.test_service import EACH, MADE, READER, Running, event
 
 OTHER = MADE.replace("<urn:a> ?v", "<urn:b> ?v")
 FOLLOWING = READER.replace("SELECT ?v", "SELECT ?p")
@@ -51,3 +51,31 @@ def test_while_its_reader_catches_up_after_a_kill(behind: Running) -> None:
     behind.open()
     behind.push(event("e2", 2))
     _has_replaced(behind)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_query_is_in_one_group_whatever_its_texts_read_while_their_producer_is_paused(
+    tmp_path: Path, killed: bool
+) -> None:
+    running = Running(tmp_path)
+    running.service.put_stream("s", StreamSettings("urn:s"))
+    running.put("made", MADE)
+    running.service.pause("made")
+    running.put("reader", FOLLOWING)
+    running.service.pause("reader")
+    running.put("reader", EACH)
+    running.service.resume("made")
+    if killed:
+        running.kill()
+        running.open()
+    else:
+        running.service.settled()
+    running.service.pause("made")
+    running.put("reader", FOLLOWING, since="window")
+    running.service.resume("reader")
+    running.service.resume("made")
+    running.service.settled()
+    running.again()
+    running.push(event("e1", 1))
+    assert running.values("reader", "p") == ["urn:a"]
+    running.service.close()

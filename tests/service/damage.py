@@ -175,7 +175,7 @@ def _asked(folder: Path) -> tuple[Shown, Shown]:
 
 
 def _replayed(service: Service, name: str) -> list[str]:
-    return list(service.replay(name, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"))
+    return list(service.retained.replay(name, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"))
 
 
 # --- outcomes ----------------------------------------------------------------------------------------

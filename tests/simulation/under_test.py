@@ -100,7 +100,7 @@ class UnderTest:
         opened: list[DataFolder] = []
         with losing_power(self.files, self.disk, again), suppress(PowerLost, OSError):
             opened.append(DataFolder(folder, self.files, self.disk.connect))
-            Service(opened[0], Limits(), self.clock)
+            Service(opened[0], Limits(), self.clock).recover()
 
         def end() -> None:
             for each in opened:
@@ -145,6 +145,7 @@ class UnderTest:
     def _opened(self) -> Service:
         """The service at work, without the thread that looks at the clock of the machine."""
         service = Service(DataFolder(self.folder / "data", self.files, self.disk.connect), Limits(), self.clock)
+        service.recover()
         service._matcher.start()
         return service
 
@@ -163,6 +164,7 @@ class Twin:
         self.folder = folder
         self._number = 0
         self.service = Service(DataFolder(folder / "twin", FaultyFiles()), Limits(), clock)
+        self.service.recover()
         self._admission = self.service._admission
         self._admission._submit = _decided
 

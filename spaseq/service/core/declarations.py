@@ -157,22 +157,22 @@ class Declarations:
             since = "kept" if same else changes.since
             return known is None, QueryPut(name, self._clock.wall(), settings, since)
 
-    def delete_query(self, name: str) -> Future[int]:
-        """Delete a query whose stream nobody reads."""
+    def delete_query(self, name: str, recovering: bool = False) -> Future[int]:
+        """Delete a query whose stream nobody reads; `recovering`: while the service reads its log again."""
         with self._admission.deciding:
             state = self._admission.decided
             meaning = self._known(state, name)
             if meaning.register is not None:
                 self._check_unread(state, meaning.register, "queries read the stream that it makes", but=name)
-            return self._admission.change(Deleted("query", name, self._clock.wall()))
+            return self._admission.change(Deleted("query", name, self._clock.wall(), recovering))
 
-    def pause(self, name: str, paused: bool) -> Future[int] | None:
-        """Pause a query, or let it go on."""
+    def pause(self, name: str, paused: bool, recovering: bool) -> Future[int] | None:
+        """Pause a query, or let it go on; `recovering` as of `delete_query`."""
         with self._admission.deciding:
             self._known(self._admission.decided, name)
             if self._admission.decided.queries[name].paused == paused:
                 return None
-            return self._admission.change(Paused(name, self._clock.wall(), paused))
+            return self._admission.change(Paused(name, self._clock.wall(), paused, recovering))
 
     def validated(self, text: str) -> dict[str, Any]:
         """The problems and the warnings of a text."""

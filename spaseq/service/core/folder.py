@@ -4,6 +4,7 @@ lock              held while the service runs
 log/              what was accepted (`spaseq.service.log`)
 service.sqlite    rows, dead letters, the newest snapshot (`spaseq.service.store`)
 kb/               copies of knowledge bases
+noted             the event that was being matched when the service died
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from spaseq.errors import InputError, RunError
 from spaseq.service.core.snapshots import VERSION, Saved, load
 from spaseq.service.core.state import State
+from spaseq.service.core.watch import Watch
 from spaseq.service.log.files import DiskFolder, Files, sync_folder
 from spaseq.service.log.groups import UNLINKED
 from spaseq.service.log.segmented import Place, SegmentedLog
@@ -41,6 +43,7 @@ class DataFolder:
     saved   the snapshot
     place   in the log, up to which the snapshot goes
     copies  the folder of copies of knowledge bases
+    watch   notes in the folder what is being matched
 
     InputError if another service has it, RunError if it is damaged; raises OSError and sqlite3.Error.
     """
@@ -52,7 +55,7 @@ class DataFolder:
         self._lock = _locked(data)
         make_private(data, DATABASE)
         files = files or DiskFolder(data / LOG)
-        self.copies = data / COPIES
+        self.copies, self.watch = data / COPIES, Watch(data)
         try:
             self.database = Database(data / DATABASE, is_new=not files.names(), connect=connect)
             self.log = SegmentedLog(files, self.database.folder)
@@ -63,6 +66,10 @@ class DataFolder:
         except BaseException:
             os.close(self._lock)
             raise
+
+    def read_again(self) -> None:
+        """Read the snapshot again: a service has been made of it that comes to nothing."""
+        self.saved, self.place = self._snapshot()
 
     def close(self) -> None:
         """Close all; a second call does nothing."""

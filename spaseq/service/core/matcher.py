@@ -8,6 +8,7 @@ not stored again.
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import sqlite3
@@ -19,7 +20,7 @@ from threading import Condition, Thread
 from typing import TypeVar
 
 from arrays.wanted import NotWanted, while_wanted
-from spaseq.service.core.groups import Group
+from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.history import Marks
 from spaseq.service.core.queries import Queries
 from spaseq.service.core.records import Accepted, Advanced, Deleted, Lost, QueryPut, Record, SetAside, decoded
@@ -28,6 +29,7 @@ from spaseq.service.core.state import State
 from spaseq.service.core.storing import Storing
 from spaseq.service.core.watch import Watch
 from spaseq.service.errors import Refused
+from spaseq.service.log.group_commit import NotDurable
 from spaseq.service.log.groups import UNLINKED
 from spaseq.service.log.segmented import Place, SegmentedLog
 from spaseq.service.store.faults import in_words, is_passing
@@ -38,6 +40,8 @@ SNAPSHOT_RECORDS, SNAPSHOT_EVENTS = 10_000, 200_000
 """Records, or events in them, after which a snapshot is due: what comes behind it is read again after a crash."""
 SNAPSHOT_PART = 20
 """Events alone make a snapshot due only after so many times as long as the last one took, as matching waits for it."""
+DECIDE_AGAIN_S = 1.0
+"""Pause before a record of what was set aside is written again: nothing is stored before it is on disk."""
 SAVE_AGAIN_S_MIN, SAVE_AGAIN_S_MAX = 1.0, 60.0
 """Seconds after which a snapshot that the disk did not take is tried again, twice as many each time."""
 _T = TypeVar("_T")
@@ -57,6 +61,7 @@ class Matcher:
     state       what is declared, up to it
     snapshot    is called when one is due, between two records
     failure     of the thread itself: nothing is read any more
+    at_work     the thread has been started: what the log had before has been read
     save_fault  of the disk, which did not take the last snapshot; "" if it did
     """
 
@@ -72,7 +77,7 @@ class Matcher:
         rest: Rest,
         watch: Watch,
     ) -> None:
-        self._watch, self._give_up_at = watch, math.inf
+        self._watch, self._give_up_at, self.at_work = watch, math.inf, False
         self.place, self.state, self.queries, self.marks = place, state, queries, marks
         self._log, self._storing, self._snapshot, self._rest = log, storing, snapshot, rest
         self._waiting: deque[tuple[Place, Record]] = deque()
@@ -95,6 +100,7 @@ class Matcher:
     def start(self) -> None:
         """Begin to read what `hand` gives."""
         self._rest.begin()
+        self.at_work = True
         self._thread.start()
 
     def hand(self, place: Place, record: Record) -> None:
@@ -141,6 +147,14 @@ class Matcher:
             )
             raise Refused(503, "Matching has ended", detail)
 
+    def begin(self, rebuilt: Sequence[tuple[Group, Running]]) -> None:
+        """Rebuild from the log the states that a snapshot does not have, before the thread runs."""
+        for group, running in rebuilt:
+            self.queries.rebuild(group, running)
+        for group in self.queries.groups:
+            if group.failing:
+                self._storing.store(group, [], self.place)
+
     def recover(self, records: Sequence[tuple[Place, Record]]) -> None:
         """Read records of the log that were on disk before the service began, before the thread runs."""
         again = deque(records)
@@ -150,6 +164,29 @@ class Matcher:
     def end_by(self, seconds: float) -> None:
         """Give up after so many seconds, whatever is being matched: it is read again from the log."""
         self._give_up_at = time.monotonic() + seconds
+
+    def check_end(self) -> None:
+        """Raises GivenUp when it is time to."""
+        if time.monotonic() > self._give_up_at:
+            raise GivenUp
+
+    def until_durable(self, submit: Callable[[], Future[int]]) -> None:
+        """Have a record on disk, as often as it takes; raises GivenUp where the log is closed meanwhile."""
+        while True:
+            try:
+                submit().result()
+            except NotDurable as error:
+                self._rest_after(error)
+            else:
+                return
+
+    def _rest_after(self, error: NotDurable) -> None:
+        try:
+            self._rest.after(error, DECIDE_AGAIN_S)
+        except NotDurable:
+            if self.at_work:  # it ends
+                raise GivenUp from error
+            raise OSError(errno.EIO, str(error)) from error
 
     def close(self) -> None:
         """Read what has been given, and end; what the disk does not take now is read again from the log."""
@@ -162,7 +199,7 @@ class Matcher:
 
     def _run(self) -> None:
         try:
-            with while_wanted(self._check_end):
+            with while_wanted(self.check_end):
                 while self._step():
                     pass
         except GivenUp:
@@ -179,10 +216,6 @@ class Matcher:
             self._calls.clear()
         for call in calls:
             call()
-
-    def _check_end(self) -> None:
-        if time.monotonic() > self._give_up_at:
-            raise GivenUp
 
     def _step(self) -> bool:
         """Wait for work and do some of it; False at the end. Calls are made when what was given has been read."""
@@ -307,7 +340,7 @@ class Matcher:
             return
         for record in records:
             if isinstance(record, Accepted):
-                self._storing.letters += [*record.letters, *self.queries.late_letters(record)]
+                self._storing.letters += [*record.letters, *self.queries.operators.late_letters(record)]
         self._watch.until = self.state.number
         self.queries.read(self.queries.main, records)
         self.marks.note(self.state.number, records[-1].at, self.state.largest)

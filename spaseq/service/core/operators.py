@@ -7,22 +7,29 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kb.source import Source
 from sparql_gpm.bounds import MatchBounds
+from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
 from spaseq.optimise.driver import optimise
+from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import NEVER_LATE_NS
+from spaseq.runtime.state.packed_events import unpacked_events
 from spaseq.runtime.state.saved_states import shape_digest
+from spaseq.service.core.admission import SOURCE
 from spaseq.service.core.aside import Aside
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.groups import Group, Running
 from spaseq.service.core.kernels import Kernels
 from spaseq.service.core.meanings import uses_knowledge
+from spaseq.service.core.records import Accepted
 from spaseq.service.core.state import DeclaredKnowledge
 from spaseq.service.core.watch import Watch
 
@@ -92,6 +99,10 @@ class Operators:
         """Hold the terms in a table from now on, if kernels are ready for it; ids stay."""
         if self._kernels.ready and not self.dictionary.has_table:
             self.dictionary.table()
+
+    def match_singly(self, singly: bool) -> None:
+        """Match each event by itself from now on, so that one which takes long can be noted; or as usual again."""
+        self._setup.pool.bounds = replace(self._setup.pool.bounds, singly=singly)
 
     def network(self) -> Network:
         """An empty network."""
@@ -171,6 +182,24 @@ class Operators:
         """
         proven = optimise(meaning, self._setup.background(meaning)).query
         return shape_digest(proven) != shape_digest(self._setup.optimised(meaning).query)
+
+    def late_letters(self, record: Accepted) -> Iterator[DeadLetter]:
+        """The dead letters of the late events of a record."""
+        if not record.late or record.events is None:
+            return
+        events = unpacked_events(record.events, self.dictionary)
+        for index in record.late:
+            yield late_letter(record.stream, record.iri, SOURCE, 0, events, index, self.dictionary)
+
+    def on_time(self, record: Accepted) -> EventBatch:
+        """The events of a record that are not late."""
+        assert record.events is not None
+        events = unpacked_events(record.events, self.dictionary)
+        if not record.late:
+            return events
+        kept = np.ones(len(events), dtype=np.bool_)
+        kept[list(record.late)] = False
+        return events.take(np.flatnonzero(kept))
 
     def close(self) -> None:
         """Close the knowledge bases."""

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 from arrays.times import BEFORE_ALL
 from kb.source import Source
 from sparql_gpm.times import format_time
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.described import describe
 from spaseq.errors import RunError
 from spaseq.explain.render import to_json
 from spaseq.lang.parse import parse
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.copies import KnowledgeSources
-from spaseq.service.core.meanings import derived_streams
+from spaseq.service.core.meanings import declared_meaning, derived_streams, producers, with_producers
 from spaseq.service.core.outside import Outside
 from spaseq.service.core.queries import Queries
 from spaseq.service.core.state import State
@@ -83,6 +84,18 @@ class Overview:
         found: dict[str, Any] = json.loads(to_json(description))
         return found
 
+    def meaning(self, name: str) -> TemporalQuery:
+        """The meaning of a query."""
+        self.number(name)
+        return declared_meaning(self._state, name)
+
+    def chain(self, name: str) -> tuple[list[TemporalQuery], list[str]]:
+        """A query after those that make the streams which it reads, and the IRIs of the streams that are pushed."""
+        meaning, state = self.meaning(name), self._state.copy()
+        wanted = with_producers(producers(state), meaning)
+        read = {iri for each in wanted for _, iri in each.streams}
+        return wanted, [each.settings.iri for each in state.streams.values() if each.settings.iri in read]
+
     def sources(self) -> Mapping[str, Source]:
         """The knowledge bases as the engine takes them, by IRI; Refused (500) if a copy is damaged."""
         state = self._state
@@ -120,6 +133,7 @@ class Overview:
             "rows": self._database.newest_row(declared.number),
             "runs": 0 if running is None else running.runs,
             "memory": 0 if running is None else running.memory,
+            "set_aside": declared.set_aside,
             "error": {"title": "The query was stopped", "status": 500, "detail": error} if error else None,
         }
 

@@ -8,16 +8,10 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.bounds import MatchBounds
-from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
-from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.runtime.stages.run_counts import RunCounts
-from spaseq.runtime.state.packed_events import unpacked_events
-from spaseq.service.core.admission import SOURCE
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import counts_of, waiting_at
 from spaseq.service.core.groups import Group, Running, in_words
@@ -148,7 +142,7 @@ class Queries:
         self.operators.use_kernels()
         before = kept_before(self.operators, group)
         with self.operators.reading(group):
-            group.read(records, self._on_time)
+            group.read(records, self.operators.on_time)
         stopped = group.network.take_stopped()
         for name, reason in stopped.items():
             if name not in group.members:
@@ -174,23 +168,6 @@ class Queries:
         """Seconds until a group that waits for an endpoint is to ask it again; None: none waits."""
         times = [group.asleep_until for group in self.aside if group.asleep_until and not group.pausing]
         return max(0.01, min(times) - time.monotonic()) if times else None
-
-    def late_letters(self, record: Accepted) -> Iterator[DeadLetter]:
-        """The dead letters of the late events of a record."""
-        if not record.late or record.events is None:
-            return
-        events = unpacked_events(record.events, self.operators.dictionary)
-        for index in record.late:
-            yield late_letter(record.stream, record.iri, SOURCE, 0, events, index, self.operators.dictionary)
-
-    def _on_time(self, record: Accepted) -> EventBatch:
-        assert record.events is not None
-        events = unpacked_events(record.events, self.operators.dictionary)
-        if not record.late:
-            return events
-        kept = np.ones(len(events), dtype=np.bool_)
-        kept[list(record.late)] = False
-        return events.take(np.flatnonzero(kept))
 
     # --- changes ----------------------------------------------------------------------------------
 
@@ -304,7 +281,9 @@ class Queries:
             self.operators.add(group, running)
         is_here = record.name in group.members  # it is apart if the log could not be read
         released = declared is not None and declared.paused and not declared.paused_by
-        if is_here and known is None and (made in self._paused or released):  # release 0.1.0 did not note by which record
+        if (
+            is_here and known is None and (made in self._paused or released)
+        ):  # release 0.1.0 did not note by which record
             self._pause(group, record.name)
 
     def rebuild(self, group: Group, running: Running) -> None:
@@ -333,7 +312,7 @@ class Queries:
         past = UntilFault(self._past([each.meaning for each in again.members.values()], group))
         for records in past:
             with self.operators.reading(again):
-                again.read(records, self._on_time)
+                again.read(records, self.operators.on_time)
         if past.fault is None:
             self._use_state(group, running, again)
         else:

@@ -14,7 +14,12 @@ from sparql_gpm.terms import RDF
 from sparql_gpm.times import format_time
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.state.packed_events import PackedEvents, unpacked_texts
+from spaseq.service.core.history import Marks
+from spaseq.service.core.overview import Overview
 from spaseq.service.core.records import Accepted, Advanced, decoded
+from spaseq.service.core.replay import Replay
+from spaseq.service.core.results import Results, time_of
+from spaseq.service.errors import Refused
 from spaseq.service.log.segmented import SegmentedLog
 
 RECORDS_MAX = 4_096
@@ -39,6 +44,37 @@ class Event:
         """As JSON has it."""
         lines = [f"{' '.join(triple)} ." for triple in self.triples]
         return {"graph": self.graph, "stream": self.stream, "time": format_time(self.time_ns), "triples": lines}
+
+
+class Retained:
+    """The events that the log has; any thread asks."""
+
+    def __init__(self, log: SegmentedLog, marks: Marks, results: Results, overview: Overview) -> None:
+        self._log, self._marks, self._results, self._overview = log, marks, results, overview
+
+    def replay(self, name: str, start: str, end: str) -> Iterator[str]:
+        """The rows of a query in the events of a period, as if they were a file."""
+        begin, stop = time_of(start), time_of(end)
+        if begin > stop:
+            raise Refused(422, "Unusable value", f"from: {start:.60} is later than {end:.60}")
+        wanted, iris = self._overview.chain(name)
+        return Replay(wanted, self._overview.sources()).lines(self._log, self._marks.start(iris, begin), begin, stop)
+
+    def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
+        """The events of a row by its steps, those of them that are retained; Refused for a row that is not there."""
+        row, meaning = self._results.row(name, number), self._overview.meaning(name)
+        start = self._marks.start([iri for _, iri in meaning.streams], time_of(row["start"]))
+        found = row_events(self._log, start, meaning, row["events"], time_of(row["time"]))
+        return {step: [each.shown() for each in events] for step, events in found.items()}
+
+    def newest_events(self, name: str, most: int) -> list[dict[str, Any]]:
+        """The newest events of a stream that are retained, the newest last."""
+        return [each.shown() for each in newest_events(self._log, self._overview.stream(name)["iri"], most)]
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The IRIs of the newest events, of the streams and of the knowledge bases."""
+        own = {"streams": self._overview.streams(), "graphs": self._overview.kbs()}
+        return {**iris(self._log), **{kind: [each["iri"] for each in those] for kind, those in own.items()}}
 
 
 def newest_events(log: SegmentedLog, iri: str | None, most: int) -> list[Event]:

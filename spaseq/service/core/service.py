@@ -8,49 +8,49 @@ Methods may be called from any thread and wait until what they say is on disk. T
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from arrays.wanted import while_wanted
+from sparql_gpm.bounds import MatchBounds
 from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import with_counts
+from spaseq.service.core.counters import Counters
 from spaseq.service.core.declarations import Declarations
 from spaseq.service.core.disk import Disk
 from spaseq.service.core.explaining import Explaining
 from spaseq.service.core.folder import DataFolder
 from spaseq.service.core.history import Marks
 from spaseq.service.core.kernels import Kernels
+from spaseq.service.core.looks import Looks
 from spaseq.service.core.matcher import Matcher
-from spaseq.service.core.meanings import declared_meaning, producers, with_producers
+from spaseq.service.core.meanings import declared_meaning
 from spaseq.service.core.outside import Outside
 from spaseq.service.core.overview import Overview
 from spaseq.service.core.queries import Queries
 from spaseq.service.core.records import Record
-from spaseq.service.core.recovery import recover
-from spaseq.service.core.replay import Replay
+from spaseq.service.core.recovery import Recovery, Stopped
 from spaseq.service.core.rest import Rest
 from spaseq.service.core.results import Results, time_of
-from spaseq.service.core.retained import iris, newest_events, row_events
+from spaseq.service.core.retained import Retained
 from spaseq.service.core.saved_groups import restore_groups
 from spaseq.service.core.storing import Storing
 from spaseq.service.core.ticker import Ticker
 from spaseq.service.core.upkeep import Upkeep
 from spaseq.service.errors import Refused
 from spaseq.service.log.segmented import Place
-from spaseq.service.settings.configuration import Configuration, Limits
+from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 
 _T = TypeVar("_T")
-LOOK_S_MAX = 5.0
-"""Seconds for which a look at what is matched now waits for the thread that matches."""
-
-
 KERNEL_STATE_BYTES_MIN = 1 << 20
 """A snapshot from this size on, some 50,000 terms, repays loading kernels that hold terms in tables."""
 
@@ -59,13 +59,15 @@ class Service:
     """A service over a data folder; `open` makes one.
 
     explaining  the reasons of rows and of missing rows
+    retained    the events that the log has
     disk        what waits for it
+    counters    for metrics
     """
 
     _queries: Queries
 
     def __init__(self, folder: DataFolder, limits: Limits, clock: Clock) -> None:
-        self._folder = folder
+        self._folder, self._limits = folder, limits
         self._database, self._log, saved = folder.database, folder.log, folder.saved
         self._kernels = Kernels()
         self._admission = Admission(
@@ -75,7 +77,15 @@ class Service:
         sources = KnowledgeSources(folder.copies, self._rest)
         self._declarations = Declarations(self._admission, sources, clock, lambda name: self._queries.has_failed(name))
         upkeep = Upkeep(self._log, self._database, self._admission, clock, folder.copies)
-        self._queries = Queries(saved.state, saved.replaced, sources, upkeep.past_of, self._kernels)
+        self._recovery = Recovery(saved, self._log, self._admission)
+        self._watch, self._is_stopped = folder.watch, False
+        bounds = MatchBounds(limits.event_solutions, limits.event_seconds, ("event_solutions", "event_seconds"))
+        self._queries = Queries(
+            saved.state, saved.replaced, sources, upkeep.past_of, self._kernels, bounds, self._watch
+        )
+        self._aside = self._queries.operators.aside
+        self._aside.know(each for _, each in self._admission.durable.aside)
+        self._aside.know_deadly(self._watch.deadly)
         rebuilt = []
         if saved.groups:
             if sum(each.state_bytes for each in saved.groups) > KERNEL_STATE_BYTES_MIN:
@@ -85,30 +95,44 @@ class Service:
         self._results = Results(self._database, self._overview.number)
         self._outside = Outside(self._admission, self._results, self._database, folder.copies.parent)
         self._overview.outside = self._outside
-        storing = Storing(self._database, clock, self._results.stored, self._rest)
+        storing = Storing(self._database, clock, self._results.stored, self._rest, self._decide)
         self._marks = Marks(saved.marks)
         self.explaining = Explaining(
             self._log, self._marks, self._results, lambda: self._admission.durable.copy(), self._overview.sources
         )
+        self.retained = Retained(self._log, self._marks, self._results, self._overview)
         state = saved.state.copy()
         self._matcher = upkeep.matcher = Matcher(
-            self._log, folder.place, state, self._queries, self._marks, storing, upkeep.save, self._rest
+            self._log, folder.place, state, self._queries, self._marks, storing, upkeep.save, self._rest, self._watch
         )
+        self._looks = Looks(self._matcher, self._queries)
         self.disk = Disk(self._log, storing, self._matcher, sources)
+        self.counters = Counters(self._matcher, self._log, self._admission, self._database)
         self._ticker = Ticker(self._admission, self._declarations, self._matcher, self._log, clock)
-        for group, running in rebuilt:
-            self._queries.rebuild(group, running)
-        for group in self._queries.groups:
-            if group.failing:
-                storing.store(group, [], folder.place)
-        recover(saved, self._log, self._admission, self._matcher, self._kernels)
+        self._rebuilt, self._clock = rebuilt, clock
+        self._queries.stop_before(self._recovery.deleted, self._recovery.paused)
 
     @staticmethod
-    def open(data: Path | DataFolder, limits: Limits, clock: Clock | None = None) -> Service:
-        """The service of a data folder, as it was, at work; raises what `DataFolder` does."""
+    def open(
+        data: Path | DataFolder,
+        limits: Limits,
+        clock: Clock | None = None,
+        recovering: Callable[[Service], None] | None = None,
+    ) -> Service:
+        """The service of a data folder, as it was, at work; raises what `DataFolder` does.
+
+        recovering  is told the service before it matches what the log has: it can be asked, and queries be stopped.
+                    When one was, it is told another service.
+        """
         folder = DataFolder(data) if isinstance(data, Path) else data
         try:
-            service = Service(folder, limits, clock or SystemClock())
+            while True:
+                service = Service(folder, limits, clock or SystemClock())
+                if recovering is not None:
+                    recovering(service)
+                if service.recover():
+                    break
+                folder.read_again()
         except BaseException:
             folder.close()
             raise
@@ -117,20 +141,51 @@ class Service:
         service._outside.start()
         return service
 
-    def declare(self, configuration: Configuration, wins: bool) -> None:
-        """Declare what is not there yet and has not been changed or deleted since; all of it if the file `wins`."""
-        known = self._admission.durable.known
-        for name, stream in configuration.streams.items():
-            if wins or f"stream {name}" not in known:
-                self.put_stream(name, stream)
-        for name, kb in configuration.kb.items():
-            if wins or f"kb {name}" not in known:
-                self.put_kb(name, kb)
-        for name, query in configuration.queries.items():
-            if wins or f"query {name}" not in known:
-                self.put_query(
-                    name, QueryChanges(query.text, query.max_runs, query.retention, query.sinks, query.since)
-                )
+    def recover(self) -> bool:
+        """Match what the log has behind the snapshot; False if a query was stopped meanwhile, which ends it.
+
+        Then the service begins again, as if it had been killed: another one has to be made.
+        """
+        operators = self._queries.operators
+        operators.match_singly(bool(self._watch.careful_until))
+        self._watch.start()
+        try:
+            with while_wanted(self._check_stopped):
+                self._matcher.begin(self._rebuilt)
+                self._recovery.read(self._matcher, self._kernels)
+        except BaseException as error:
+            self._admission.close()
+            self._queries.close()
+            if isinstance(error, Stopped):
+                self._watch.stop()
+                return False
+            self._watch.close()
+            raise
+        operators.match_singly(False)
+        return True
+
+    @property
+    def recovering(self) -> dict[str, Any]:
+        """The place of a recovery: the number of the record that was matched last, of the last one, and the query."""
+        return {"position": self._matcher.place.number, "of": self._recovery.of, "query": self._watch.query}
+
+    def end_recovery(self) -> None:
+        """Give up what is being matched; `recover` raises GivenUp. The next start goes on from the log."""
+        self._matcher.end_by(0)
+
+    def _check_stopped(self) -> None:
+        self._matcher.check_end()
+        if self._is_stopped:
+            raise Stopped
+
+    def _decide(self) -> None:
+        """Have on disk which events were set aside, before anything is stored that was found without them."""
+        while (record := self._aside.take(self._clock.wall())) is not None:
+            self._matcher.until_durable(partial(self._admission.change, record))
+
+    def is_known(self, kind: str, name: str) -> bool:
+        """True if there is, or was, a stream, kb or query of the name."""
+        return f"{kind} {name}" in self._admission.durable.known
 
     # --- streams ----------------------------------------------------------------------------------
 
@@ -208,26 +263,30 @@ class Service:
 
     def queries(self) -> list[dict[str, Any]]:
         """All queries."""
-        return self._as_now(self._overview.queries())
+        return self._looks.as_now(self._overview.queries())
 
     def query(self, name: str) -> dict[str, Any]:
         """A query, with its counters."""
-        return self._as_now([self._overview.query(name)])[0]
+        return self._looks.as_now([self._overview.query(name)])[0]
 
     def delete_query(self, name: str) -> None:
         """Delete a query whose stream nobody reads; those who follow its rows are told."""
-        durable(self._declarations.delete_query(name))
+        recovering = not self._matcher.at_work
+        durable(self._declarations.delete_query(name, recovering))
+        self._is_stopped = recovering
         self._outside.query_changed(name)
         self._results.tell({name})
 
     def pause(self, name: str) -> None:
         """Pause a query: it keeps its state and its place in the log."""
-        if (future := self._declarations.pause(name, True)) is not None:
+        recovering = not self._matcher.at_work
+        if (future := self._declarations.pause(name, True, recovering)) is not None:
             durable(future)
+            self._is_stopped = recovering
 
     def resume(self, name: str) -> None:
         """Let a paused query read what came meanwhile, and go on."""
-        if (future := self._declarations.pause(name, False)) is not None:
+        if (future := self._declarations.pause(name, False, False)) is not None:
             durable(future)
 
     def validate(self, text: str) -> dict[str, Any]:
@@ -236,7 +295,7 @@ class Service:
 
     def explain(self, name: str) -> dict[str, Any]:
         """The JSON of `spaseq explain`, with the partial matches of now."""
-        return with_counts(self._overview.explain(name), self._looked(lambda: self._queries.run_counts(name)))
+        return with_counts(self._overview.explain(name), self._looks.looked(lambda: self._queries.run_counts(name)))
 
     def waiting(self, name: str, state: int, limit: int) -> list[dict[str, Any]]:
         """The newest partial matches that wait at a state, `limit` at most; Refused (404, 409, 503)."""
@@ -245,7 +304,7 @@ class Service:
                 404, "No such state", f"query '{name}' has no state {state}: explain has the ids of its states"
             )
         self.check_matching()
-        found = self._looked(lambda: self._queries.waiting(name, state, limit))
+        found = self._looks.looked(lambda: self._queries.waiting(name, state, limit))
         if found is None:
             raise Refused(503, "Not now", "matching is busy; ask again", headers={"Retry-After": "1"})
         return found
@@ -280,35 +339,6 @@ class Service:
         """The number of rows that are damaged on disk among those that `rows` gives."""
         return self._results.damaged(name, after, limit)
 
-    def replay(self, name: str, start: str, end: str) -> Iterator[str]:
-        """The rows of a query in the events of a period, as if they were a file."""
-        begin, stop = time_of(start), time_of(end)
-        if begin > stop:
-            raise Refused(422, "Unusable value", f"from: {start:.60} is later than {end:.60}")
-        self._overview.number(name)
-        state = self._admission.durable.copy()
-        wanted = with_producers(producers(state), declared_meaning(state, name))
-        read = {iri for meaning in wanted for _, iri in meaning.streams}
-        iris = [each.settings.iri for each in self._admission.durable.streams.values() if each.settings.iri in read]
-        return Replay(wanted, self._overview.sources()).lines(self._log, self._marks.start(iris, begin), begin, stop)
-
-    def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
-        """The events of a row by its steps, those of them that are retained; Refused for a row that is not there."""
-        row, state = self._results.row(name, number), self._admission.durable
-        meaning = declared_meaning(state, name)
-        start = self._marks.start([iri for _, iri in meaning.streams], time_of(row["start"]))
-        found = row_events(self._log, start, meaning, row["events"], time_of(row["time"]))
-        return {step: [each.shown() for each in events] for step, events in found.items()}
-
-    def newest_events(self, name: str, most: int) -> list[dict[str, Any]]:
-        """The newest events of a stream that are retained, the newest last."""
-        return [each.shown() for each in newest_events(self._log, self._overview.stream(name)["iri"], most)]
-
-    def vocabulary(self) -> dict[str, list[str]]:
-        """The IRIs of the newest events, of the streams and of the knowledge bases."""
-        own = {"streams": self._overview.streams(), "graphs": self._overview.kbs()}
-        return {**iris(self._log), **{kind: [each["iri"] for each in those] for kind, those in own.items()}}
-
     def dead_letters(self, after: int, limit: int) -> list[str]:
         """Dead letters by number, each a line of NDJSON."""
         return self._results.dead_letters(after, limit)
@@ -329,20 +359,9 @@ class Service:
         """Raises Refused (503) if matching has ended by a defect: then no row comes any more."""
         self._matcher.check()
 
-    def counters(self) -> Mapping[str, float]:
-        """Numbers for metrics."""
-        return {
-            "waiting_events": self._matcher.waiting,
-            "log_bytes": self._log.size,
-            "log_records": self._log.next - 1,
-            "dead_letters": self._database.newest_letter(),
-            "queries_behind": len(self._queries.aside),
-            "lost_records": self._admission.durable.lost_records,
-            "lost_rows": self._admission.durable.lost_rows,
-        }
-
     def close(self) -> None:
         """Store the state, and end; what the disk does not take is read again from the log."""
+        self._matcher.end_by(self._limits.grace_s / 2)
         self._rest.end()
         self._outside.close()
         self._ticker.close()
@@ -350,6 +369,7 @@ class Service:
         with suppress(Refused, OSError, sqlite3.Error):  # it was said already
             self.snapshot()
         self._matcher.close()
+        self._watch.close()
         self._queries.close()
         self._folder.close()
 
@@ -360,30 +380,6 @@ class Service:
 
     def _waiting(self) -> int:
         return self._matcher.waiting
-
-    def _looked(self, look: Callable[[], _T]) -> _T | None:
-        """An answer of the thread that matches, between two records; None if it is busy for long, or has ended."""
-        if self._matcher.failure is not None:
-            return None
-        try:
-            return self._matcher.look(look).result(LOOK_S_MAX)
-        except TimeoutError:
-            return None
-
-    def _as_now(self, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Queries as they are shown, without the partial matches whose windows have passed, and with their memory."""
-        waiting = [each["name"] for each in shown if each["runs"]]
-        held = [each["name"] for each in shown if each["memory"] != 0] if self._queries.sizes.due else []
-        if not waiting and not held:
-            return shown
-        look = self._looked(
-            lambda: ({name: self._queries.runs(name) for name in waiting}, self._queries.measured(held))
-        )
-        runs, memory = look or ({}, {})
-        return [
-            {**each, "runs": runs.get(name := each["name"], each["runs"]), "memory": memory.get(name, each["memory"])}
-            for each in shown
-        ]
 
     def _check_pushed(self, stream: str) -> None:
         """Refused for a stream that a query makes."""

@@ -58,6 +58,9 @@ class Upkeep:
             running = {query.number for group in groups for query in group.queries}
             forget_others(write, running | {query.number for query in state.queries.values()})
         self._trim(state, now)
+        with self._admission.deciding:
+            for each in (state, self._admission.decided, self._admission.durable):
+                each.forget_aside(self._log.first)
         self._forget_copies(state)
 
     def past_of(self, some: Sequence[TemporalQuery], group: Group) -> Iterator[list[Accepted | Advanced]]:

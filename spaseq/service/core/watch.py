@@ -65,12 +65,13 @@ class Watch:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NOTED
-        self._label, self._events = PatternLabel(), RowEvent(0, 0, "", ())
+        self._label = PatternLabel()
+        self._events: EventBatch | RowEvent = RowEvent(0, 0, "", ())
         self._part: _Part | None = None
         self._seen: tuple[_Part, float] | None = None
         self._noted: _Part | None = None
         self._ended = Event()
-        self._thread = Thread(target=self._run, name="spaseq-watch", daemon=True)
+        self._thread: Thread | None = None
         self.until = 0
         died = self._read()
         self._before = died.event if died.matching and died.event != died.before else None
@@ -80,13 +81,20 @@ class Watch:
 
     def start(self) -> None:
         """Begin to look."""
+        self._ended.clear()
+        self._thread = Thread(target=self._run, name="spaseq-watch", daemon=True)
         self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more, until it is started again."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._thread = self._part = self._noted = None
 
     def close(self) -> None:
         """End; no death is expected any more."""
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self.stop()
         self._write(None)
 
     @property

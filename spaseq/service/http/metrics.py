@@ -28,7 +28,7 @@ _OF_STREAMS = {
     "malformed": "Events rejected.",
     "duplicates": "Events that were known.",
 }
-_OF_QUERIES = {"rows": "Rows found."}
+_OF_QUERIES = {"rows": "Rows found.", "set_aside": "Events that could not be matched within their bounds."}
 _STATES = ("running", "paused", "failed")
 _OUTSIDE = get_args(State)
 """The states of sources and sinks."""
@@ -84,7 +84,7 @@ class Metrics:
         yield from _families("query", _OF_QUERIES, queries)
         yield from _of_states(queries)
         yield from _of_sinks(queries)
-        for name, value in core.counters().items():
+        for name, value in core.counters.now().items():
             plain = GaugeMetricFamily(f"spaseq_{name}", "A number of the core.")
             plain.add_metric([], value)
             yield plain

@@ -19,6 +19,7 @@ from spaseq.service.http.state import AppState
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.maintenance.repair import give_up
 from spaseq.service.settings.configuration import Configuration
+from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.store.faults import starting
 
 SWITCH_S = 0.0005
@@ -71,9 +72,21 @@ def _parts(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
 
 
 def _declare(service: Service, key: str, part: Configuration, wins: bool) -> None:
-    """Raises InputError with the file and the key for what the service refuses."""
+    """Declare what is not there yet and has not been changed or deleted since; all of it if the file `wins`.
+
+    Raises InputError with the file and the key for what the service refuses.
+    """
     try:
-        service.declare(part, wins)
+        for name, stream in part.streams.items():
+            if wins or not service.is_known("stream", name):
+                service.put_stream(name, stream)
+        for name, kb in part.kb.items():
+            if wins or not service.is_known("kb", name):
+                service.put_kb(name, kb)
+        for name, query in part.queries.items():
+            if wins or not service.is_known("query", name):
+                changes = QueryChanges(query.text, query.max_runs, query.retention, query.sinks, query.since)
+                service.put_query(name, changes)
     except Refused as refused:
         places = [
             f"{each.line}:{each.column}: {each.severity}[{each.code}]: {each.message}" for each in refused.problems

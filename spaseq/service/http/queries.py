@@ -131,7 +131,7 @@ async def replay(state: AppState, request: Request) -> Response:
     """The rows that the query finds in the retained events of a time."""
     name, core = name_in(request), state.core
     asked = await document_in(request, state, Replay)
-    rows = await state.read(core.replay, name, asked.start, asked.end)
+    rows = await state.read(core.retained.replay, name, asked.start, asked.end)
     return await lines_response(state, rows, NDJSON)
 
 

@@ -19,15 +19,15 @@ async def newest_events(state: AppState, request: Request) -> Response:
     last = number_in(request, "last")
     if last is not None and not 1 <= last <= LAST_MAX:
         raise unprocessable(f"last: {last} is no number from 1 to {LAST_MAX}")
-    return json_response(await state.read(state.core.newest_events, name_in(request), last or LAST))
+    return json_response(await state.read(state.core.retained.newest_events, name_in(request), last or LAST))
 
 
 async def row_events(state: AppState, request: Request) -> Response:
     """The events of a row by its steps, those of them that are retained."""
     number = whole_number("number", request.path_params["number"])
-    return json_response(await state.read(state.core.row_events, name_in(request), number))
+    return json_response(await state.read(state.core.retained.row_events, name_in(request), number))
 
 
 async def vocabulary(state: AppState, request: Request) -> Response:
     """The IRIs of the newest events, of the streams and of the knowledge bases."""
-    return json_response(await state.read(state.core.vocabulary))
+    return json_response(await state.read(state.core.retained.vocabulary))

@@ -75,6 +75,7 @@ class OnFaultyDisk:
 
     def opened(self) -> Service:
         service = Service(DataFolder(self.folder, self.files, self.disk.connect), Limits(), self.clock)
+        service.recover()
         service._matcher.start()
         return service
 
@@ -130,8 +131,8 @@ def steps(folder: Path) -> list[Callable[[Service], Any]]:
     def asked(service: Service) -> None:
         service.rows("each", 0, 100)
         service.dead_letters(0, 100)
-        list(service.replay("pair", "2023-11-14T22:13:20Z", "2023-11-14T23:13:20Z"))
-        service.newest_events("s", 3)
+        list(service.retained.replay("pair", "2023-11-14T22:13:20Z", "2023-11-14T23:13:20Z"))
+        service.retained.newest_events("s", 3)
         try:
             service.explaining.why("each", service.newest_row("each"))
         except Refused as refused:
@@ -279,7 +280,7 @@ def test_a_query_waits_by_name_for_the_log_and_others_go_on(on: OnFaultyDisk, si
         service.disk.check()
         service.snapshot()
         with pytest.raises(OSError, match="Input/output error"):
-            list(service.replay("each", "2023-11-14T22:13:20Z", "2023-11-14T23:13:20Z"))
+            list(service.retained.replay("each", "2023-11-14T22:13:20Z", "2023-11-14T23:13:20Z"))
         if restarted:
             service.close()
     if restarted:

@@ -39,14 +39,16 @@ def test_the_newest_events_of_a_stream_are_as_they_came_the_newest_last(service:
     for number in range(5):
         service.accept("s", body((f"urn:e{number}", number, f'<urn:x> <urn:a> "é\\n{number}"@en')), "nquads")
     service.accept("t", body(("urn:other", 9, "<urn:x> <urn:b> _:b0")), "nquads")
-    found = service.newest_events("s", 2)
+    found = service.retained.newest_events("s", 2)
     assert [event["graph"] for event in found] == ["urn:e3", "urn:e4"]
     assert found[1] == {
         "graph": "urn:e4", "stream": "s", "time": "2026-01-01T00:00:04Z", "triples": ['<urn:x> <urn:a> "é\\n4"@en .'],
     }  # fmt: skip
-    assert [event["graph"] for event in service.newest_events("s", 100)] == [f"urn:e{number}" for number in range(5)]
+    assert [event["graph"] for event in service.retained.newest_events("s", 100)] == [
+        f"urn:e{number}" for number in range(5)
+    ]
     with pytest.raises(Refused, match="no stream"):
-        service.newest_events("u", 2)
+        service.retained.newest_events("u", 2)
 
 
 def test_the_events_of_a_row_are_those_that_it_took_and_no_late_ones(service: Service) -> None:
@@ -61,20 +63,20 @@ def test_the_events_of_a_row_are_those_that_it_took_and_no_late_ones(service: Se
     rows = [row for _, row in service.rows("q", 0, 100)]
     assert rows
     for number, row in enumerate(rows, 1):
-        found = service.row_events("q", number)
+        found = service.retained.row_events("q", number)
         assert {step: [event["graph"] for event in events] for step, events in found.items()} == json.loads(row)[
             "events"
         ]
         assert {event["stream"] for event in found["A"]} == {"s"} and {event["stream"] for event in found["B"]} == {"t"}
         assert all(event["triples"] for events in found.values() for event in events)
     with pytest.raises(Refused, match="no row"):
-        service.row_events("q", len(rows) + 1)
+        service.retained.row_events("q", len(rows) + 1)
 
 
 def test_the_vocabulary_is_what_events_streams_and_knowledge_bases_have(service: Service) -> None:
     triple = "<urn:x> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:C>"
     service.accept("s", body(("urn:e1", 1, triple), ("urn:e2", 2, '<urn:x> <urn:p> "<urn:no>"')), "nquads")
-    assert service.vocabulary() == {
+    assert service.retained.vocabulary() == {
         "properties": ["http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "urn:p"],
         "classes": ["urn:C"],
         "resources": ["urn:x"],

@@ -230,7 +230,7 @@ def test_a_replay_finds_what_is_retained_as_if_it_were_a_file(running: Running) 
     running.put("pair", PAIR)
     running.push(event("e1", 0), event("e2", 10, "b", "x"), event("e3", 20), event("e4", 30, "b", "y"))
     running.push(event("late", 5, "b", "late"))
-    lines = list(running.service.replay("pair", "2023-11-14T22:13:20Z", "2023-11-14T22:13:50Z"))
+    lines = list(running.service.retained.replay("pair", "2023-11-14T22:13:20Z", "2023-11-14T22:13:50Z"))
     rows = [json.loads(line) for line in lines]
     assert [row["bindings"]["b"]["value"] for row in rows] == ["x"]
     assert all("n" not in row for row in rows)
@@ -259,7 +259,7 @@ def test_a_stream_that_a_query_makes_is_read_and_not_pushed_to(running: Running)
     running.put("reads", reads)
     running.push(event("e1", 0), event("e2", 10, "b", "x"), event("e3", 20, "c"))
     assert running.values("reads", "v") == ["x"]
-    again = running.service.replay("reads", "2023-11-14T22:13:20Z", "2023-11-14T22:20:00Z")
+    again = running.service.retained.replay("reads", "2023-11-14T22:13:20Z", "2023-11-14T22:20:00Z")
     assert [json.loads(line)["bindings"]["v"]["value"] for line in again] == ["x"]
     with pytest.raises(Refused) as refused:
         running.service.delete_query("made")
@@ -332,7 +332,7 @@ def test_the_past_has_events_before_a_mark_that_are_later_than_its_watermark(run
     running.service.settled()
     running.push(event("e2", 1001, "b", "x"))
     running.service.settled()
-    lines = list(running.service.replay("pair", "2023-11-14T22:30:00Z", "2023-11-14T23:30:00Z"))
+    lines = list(running.service.retained.replay("pair", "2023-11-14T22:30:00Z", "2023-11-14T23:30:00Z"))
     assert [json.loads(line)["bindings"]["b"]["value"] for line in lines] == ["x"]
 
 

@@ -105,7 +105,7 @@ def test_a_log_that_is_behind_the_snapshot_is_refused_until_its_loss_is_accepted
     after = shown(service)
     lost = [letter for each in after["letters"] if (letter := json.loads(each))["sort"] == "lost"]
     assert len(lost) == 1 and lost[0]["reason"] == f"lost on disk: {found[0].replace(': missing', '')}"
-    assert service.counters()["lost_records"] == last - int(found[1]) + 1
+    assert service.counters.now()["lost_records"] == last - int(found[1]) + 1
     assert min(number for number, data in service._log.read(last)) == last + 1, "no number is given twice"
     service.close()
     service = opened(data)

@@ -80,6 +80,8 @@ class RecordedJob(Job):
         if not isinstance(source, GivenEvents):
             return super()._open(iri, name, source)
         self._given[iri] = source
+        if source.aside is not None:
+            self._setup.pool.set_aside = source.aside
         return source.batches(self._dictionary, _LeftOut(partial(self._keep_late, iri), self._keep_faulty))
 
     def _closing(self, iri: str) -> InPieces[None]:

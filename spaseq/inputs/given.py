@@ -11,6 +11,7 @@ import numpy as np
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.shared import SetAside
 from spaseq.inputs.streams import SourceBatch
 
 _SOURCE = "log"
@@ -32,10 +33,12 @@ class GivenEvents:
 
     read        those on time, in the order in which they arrived, as ids of the dictionary
     watermark   no event before it is to come
+    aside       the events that are not matched with a pattern, as was decided; None: all are
     """
 
     read: Callable[[Dictionary, LeftOut], Iterator[EventBatch]]
     watermark: int
+    aside: SetAside | None = None
 
     def batches(self, dictionary: Dictionary, left_out: LeftOut) -> Iterator[SourceBatch]:
         """The events as those of an input without lines."""

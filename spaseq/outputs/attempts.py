@@ -12,7 +12,7 @@ from spaseq.outputs.explanations import Terms, terms_dict, terms_text
 from spaseq.outputs.rows import StepEvents
 
 CAUSES = (
-    "late", "malformed", "pattern", "service", "order", "join", "partition", "condition", "limit", "window",
+    "late", "malformed", "bound", "pattern", "service", "order", "join", "partition", "condition", "limit", "window",
     "contiguity", "absence", "iterations", "extendable", "selector", "skip", "distinct", "having", "limit-rows", "end",
     "waiting",
 )  # fmt: skip

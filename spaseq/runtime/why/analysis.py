@@ -180,7 +180,7 @@ class Analysis:
             faults.among(chosen, candidate, self.relaxed(symbol).fault(part, *candidate))
             for symbol, parts, candidate in zip(step.place.symbols, lacks, chosen, strict=True)
             for part in parts
-            if part < len(self.relaxed(symbol).parts)
+            if part != self.relaxed(symbol).partition
         ]
         found += faults.of(stuck.run, step, stuck.ahead or NOTHING, chosen)
         return sorted(found, key=lambda fault: CAUSES.index(fault.cause))

@@ -9,18 +9,22 @@ from functools import cached_property
 import numpy as np
 
 from sparql_gpm.background import Background
+from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
-from sparql_gpm.shared import PatternPool
+from sparql_gpm.shared import PatternLabel, PatternPool
 from sparql_gpm.terms import Term
 from spaseq.algebra.partitions import as_written
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
+from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.state.kept_graphs import KeptGraphs
 from spaseq.runtime.why.recorded import candidates, solved
 from spaseq.runtime.why.world import Candidate, Merged, World, worlds
+
+SET_ASIDE = "been set aside by the service"
 
 
 @dataclass(eq=False)
@@ -57,18 +61,45 @@ class Evidence:
         every = self.every
         return Merged(every.times.tolist(), every.streams.tolist(), len(self.batch))
 
-    @cached_property
+    @property
     def found(self) -> Mapping[int, Sequence[Candidate]]:
         """The solutions of every symbol, by event; of late events after all others."""
-        here = solved(self.patterns, self.batch)
-        late = solved(self.patterns, self.late) if len(self.late) else None
-        return {
+        return self._matched[0]
+
+    @property
+    def over_bounds(self) -> Mapping[int, Mapping[int, str]]:
+        """By symbol and event the reasons for which events were not matched: they exceed a bound, or did before."""
+        return self._matched[1]
+
+    @cached_property
+    def _matched(self) -> tuple[Mapping[int, Sequence[Candidate]], Mapping[int, Mapping[int, str]]]:
+        left_out, over = self.pool.left_out, list[tuple[PatternLabel, int, str]]()
+        first = 0
+
+        def note(label: PatternLabel, _: EventBatch, exceeded: Exceeded) -> None:
+            over.append((label, first + exceeded.event, exceeded.reason))
+
+        self.pool.left_out = note
+        try:
+            here = solved(self.patterns, self.batch)
+            first = len(self.batch)
+            late = solved(self.patterns, self.late) if len(self.late) else None
+        finally:
+            self.pool.left_out = left_out
+        found = {
             symbol: [
                 *candidates(here, symbol),
                 *(candidates(late, symbol, len(self.batch)) if late is not None else ()),
             ]
             for symbol in range(len(self.compiled.program.symbols))
         }
+        reasons: dict[int, dict[int, str]] = {symbol: {} for symbol in found}
+        for symbol, pattern in enumerate(self.compiled.query.patterns):
+            label = label_of(self.compiled.query, symbol)
+            aside = None if self.pool.set_aside is None else self.pool.set_aside(label, self.every)
+            reasons[symbol] = {} if aside is None else dict.fromkeys(np.flatnonzero(aside).tolist(), SET_ASIDE)
+            reasons[symbol] |= {event: reason for each, event, reason in over if each.pattern == pattern.name}
+        return found, reasons
 
     @cached_property
     def conditions(self) -> TermConditionEvaluator:

@@ -27,13 +27,19 @@ _SIMILARITY_MIN = 0.7
 
 
 class Relaxed:
-    """A step's pattern without some of its parts, over all events."""
+    """A step's pattern without some of its parts, over all events.
+
+    partition, bound    what can be left out as if it were a part: the partition of USING, and the bounds of matching
+    """
 
     def __init__(self, evidence: Evidence, symbol: int) -> None:
         self._evidence = evidence
         self._symbol = symbol
         self._pattern = evidence.compiled.query.patterns[symbol]
         self.parts = parts_of(self._pattern.pattern)
+        self.partition = len(self.parts)
+        self.bound = self.partition + 1
+        self._over = evidence.over_bounds.get(symbol, {})
         self._found: dict[int, Sequence[Candidate]] = {}
         self._written: dict[int, str] = {}
 
@@ -54,13 +60,15 @@ class Relaxed:
     def without(self, part: int) -> Sequence[Candidate]:
         """The solutions without one part, in events that have none with it, by event.
 
-        After the last part stands, under USING, the partition: then they are those of events in none.
+        Without the partition they are those of events in none. An event over a bound is not matched at all.
         """
+        if part == self.bound:
+            return [(event, {}) for event in sorted(self._over)]
         if part not in self._found:
             kept = frozenset(range(len(self.parts))) - {part}
             every = self._evidence.every
             wanted = np.isin(every.streams, self._pattern.streams)
-            wanted[list(self._matched)] = False
+            wanted[[*self._matched, *self._over]] = False
             places = np.arange(len(every), dtype=np.int64)
             self._found[part] = []
             opened = with_open_predicate(self._pattern.pattern, part) if part < len(self.parts) else None
@@ -94,11 +102,14 @@ class Relaxed:
     @property
     def choices(self) -> Sequence[int]:
         """Everything that `without` can leave out; the partition first: events that only lack it have all parts."""
-        parts = range(len(self.parts))
-        return parts if self._evidence.compiled.query.using is None else (len(parts), *parts)
+        bound = [self.bound] if self._over else []
+        partition = [] if self._evidence.compiled.query.using is None else [self.partition]
+        return (*bound, *partition, *range(len(self.parts)))
 
     def least(self, event: int) -> tuple[list[int], Values]:
         """The parts that an event lacks, so few that none of them can be put back, and a solution without them."""
+        if event in self._over:
+            return [self.bound], {}
         single, kept = self._evidence.single(event), set[int]()
         values: Values = {}
         for part in range(len(self.parts)):
@@ -110,6 +121,9 @@ class Relaxed:
 
     def fault(self, part: int, event: int, values: Values) -> Fault:
         """The fault of a part that has no solution in an event; `values` of the pattern without it."""
+        if part == self.bound:
+            reason, name = self._over[event], self._evidence.name(event)
+            return Fault("bound", {"event": name, "reason": reason}, f"let {self._pattern.name} be matched within it")
         query, lacking, name = self._evidence.compiled.query, self.parts[part], self._pattern.name
         if lacking.home is not None and self._is_skipped(lacking.home, event):
             return Fault("service", {"kb": lacking.home}, f"wait until <{lacking.home}> answers: --kb-failure wait")

@@ -211,6 +211,10 @@ class Admission:
         for name, memory in self._memories.items():
             memory.heard = now - self.durable.streams[name].progress.silence
 
+    def durable_copy(self) -> State:
+        """The state with everything that is on disk now."""
+        return self.durable.copy()
+
     def knows(self, stream: str) -> bool:
         """True if there is a stream of this name."""
         return stream in self._memories

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from arrays.times import TIME_NS_MAX, TIME_NS_MIN
+from sparql_gpm.bounds import MatchBounds
 from sparql_gpm.terms import Term
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.why import why_row
@@ -20,6 +21,7 @@ from spaseq.inputs.term_json import term_of_json
 from spaseq.outputs.attempts import WhyNot
 from spaseq.outputs.explanations import Why, WhyGroup
 from spaseq.outputs.rows import Row
+from spaseq.service.core.aside import Decided
 from spaseq.service.core.history import Marks
 from spaseq.service.core.meanings import declared_meaning, meaning_of, producers, with_producers
 from spaseq.service.core.past_events import PastEvents
@@ -54,7 +56,9 @@ class Explaining:
         results: Results,
         state: Callable[[], State],
         knowledge: Callable[[], Mapping[str, Any]],
+        bounds: MatchBounds,
     ) -> None:
+        self._bounds = bounds
         self._log, self._marks, self._results = log, marks, results
         self._state, self._knowledge = state, knowledge
         self._one = Lock()
@@ -116,7 +120,7 @@ class Explaining:
             start = 1 if since is None else self._marks.start(iris, begin)
             if since is not None and start < self._log.first:
                 raise Refused(410, "Gone", f"the log has no events at {since:.60} any more: they are past retention")
-            replay = Replay(queries, self._knowledge(), analyze=True)
+            replay = Replay(queries, self._knowledge(), self._bounds, Decided.of_state(state), analyze=True)
             return replay.funnel(self._log, start, begin, end)
 
     # --- what is given ----------------------------------------------------------------------------
@@ -156,7 +160,12 @@ class Explaining:
         yield from list(earlier)[::-1][:TEXTS_MAX]
 
     def _options(self, state: State, name: str) -> dict[str, Any]:
-        return {"max_delay_ns": TIME_NS_MAX, "max_runs": state.queries[name].settings.max_runs}
+        return {
+            "max_delay_ns": TIME_NS_MAX,
+            "max_runs": state.queries[name].settings.max_runs,
+            "max_solutions": self._bounds.solutions,
+            "max_event_seconds": self._bounds.seconds,
+        }
 
     def _streams(
         self, state: State, queries: Sequence[TemporalQuery], begin: int, end: int
@@ -164,12 +173,12 @@ class Explaining:
         """The events of the streams that queries read, by IRI, with begin ≤ time ≤ end; False if some may be gone."""
         iris = _iris(state, queries)
         start = self._marks.start(iris, begin)
-        given = {}
+        given, decided = {}, Decided.of_state(state)
         for declared in state.streams.values():
             iri, settings = declared.settings.iri, declared.settings
             if iri in iris:
                 past = PastEvents(self._log, iri, settings.max_delay_ns, start, state.number, begin, end)
-                given[iri] = GivenEvents(past.read, declared.progress.watermark)
+                given[iri] = GivenEvents(past.read, declared.progress.watermark, decided.of if decided else None)
         return given, start >= self._log.first
 
     def _row(self, name: str, number: int) -> tuple[Row, int]:

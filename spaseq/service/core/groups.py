@@ -22,7 +22,6 @@ from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
-from spaseq.service.core.aside import SET_ASIDE_MAX, too_many_aside
 from spaseq.service.core.meanings import streams_read
 from spaseq.service.core.records import Accepted, Advanced, SetAside
 from spaseq.service.core.rest import READ_AGAIN_S
@@ -159,8 +158,8 @@ class Group:
             running, declared = self.members.get(name), state.queries.get(name)
             if running is None or running.error or declared is None or not running.put == declared.put == put:
                 continue
-            if declared.set_aside_since > SET_ASIDE_MAX:
-                self.fail(running, RunError(too_many_aside(declared.set_aside_since)))
+            if reason := declared.too_many_aside:
+                self.fail(running, RunError(reason))
 
     def read(self, records: Sequence[Accepted | Advanced], batches: Batches) -> None:
         """Read consecutive records that only bring events and watermarks."""

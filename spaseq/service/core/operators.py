@@ -91,7 +91,7 @@ class Operators:
     @contextmanager
     def reading(self, group: Group) -> Iterator[None]:
         """Inside, a group reads events."""
-        self.aside.put = {name: each.put for name, each in group.members.items()}
+        self.aside.decided.put = {name: each.put for name, each in group.members.items()}
         with self.over:
             yield
 

@@ -89,12 +89,10 @@ class Overview:
         self.number(name)
         return declared_meaning(self._state, name)
 
-    def chain(self, name: str) -> tuple[list[TemporalQuery], list[str]]:
-        """A query after those that make the streams which it reads, and the IRIs of the streams that are pushed."""
+    def chain(self, name: str) -> tuple[State, list[TemporalQuery]]:
+        """All that is declared, as it is now, and a query after those that make the streams which it reads."""
         meaning, state = self.meaning(name), self._state.copy()
-        wanted = with_producers(producers(state), meaning)
-        read = {iri for each in wanted for _, iri in each.streams}
-        return wanted, [each.settings.iri for each in state.streams.values() if each.settings.iri in read]
+        return state, with_producers(producers(state), meaning)
 
     def sources(self) -> Mapping[str, Source]:
         """The knowledge bases as the engine takes them, by IRI; Refused (500) if a copy is damaged."""

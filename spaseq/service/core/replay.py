@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from kb.source import Source
+from sparql_gpm.bounds import MatchBounds
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.funnels import funnel_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup, named_knowledge
 from spaseq.explain.funnel import to_json as funnel_json
+from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.ndjson import NdjsonLines
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.counted_operator import CountedOperator
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.order.reorder import NEVER_LATE_NS
 from spaseq.runtime.state.packed_events import unpacked_events
+from spaseq.service.core.aside import Decided
 from spaseq.service.core.records import Accepted, Advanced, decoded
 from spaseq.service.log.segmented import SegmentedLog
 
@@ -31,12 +35,22 @@ class Replay:
     """
 
     def __init__(
-        self, meanings: Sequence[TemporalQuery], knowledge: Mapping[str, Source], analyze: bool = False
+        self,
+        meanings: Sequence[TemporalQuery],
+        knowledge: Mapping[str, Source],
+        bounds: MatchBounds,
+        decided: Decided,
+        analyze: bool = False,
     ) -> None:
         self._dictionary = Dictionary()
-        self._setup = Setup(named_knowledge(meanings, knowledge), RunOptions(analyze=analyze), self._dictionary)
+        options = RunOptions(analyze=analyze, max_solutions=bounds.solutions, max_event_seconds=bounds.seconds)
+        self._setup = Setup(named_knowledge(meanings, knowledge), options, self._dictionary)
+        self._setup.pool.bounds = bounds
+        if decided:
+            self._setup.pool.set_aside = decided.of
         self._network = Network(self._dictionary, NEVER_LATE_NS)
         self._found: list[str] = []
+        self._counts = analyze
         writer = NdjsonLines()
 
         def take(rows: Rows) -> None:
@@ -55,7 +69,10 @@ class Replay:
         return funnel_json(funnel_of(counted.query, counted.automaton, counted.tally))
 
     def lines(self, log: SegmentedLog, start: int, begin: int, end: int) -> Iterator[str]:
-        """The rows in the events with `begin` ≤ time < `end`, as NDJSON; the log is read from `start` on."""
+        """The rows in the events with `begin` ≤ time < `end`, as NDJSON; the log is read from `start` on.
+
+        At an event that exceeds a bound, about which nothing is decided, the last line is a problem.
+        """
         over = BatchOver(self._setup.bases)
         reached = dict.fromkeys(self._network.streams, False)
         try:
@@ -66,12 +83,17 @@ class Replay:
                 with over:
                     self._read(record, begin, end)
                 yield from self._lines()
+                if letters := self._exceeding():
+                    yield _problem(letters)
+                    return
                 reached[record.iri] = record.watermark >= end
                 if all(reached.values()):
                     break
             with over:
                 self._network.finish()
             yield from self._lines()
+            if letters := self._exceeding():
+                yield _problem(letters)
         finally:
             self._setup.bases.close()
 
@@ -84,9 +106,19 @@ class Replay:
             self._network.release_terms()
         self._network.advance(record.iri, min(record.watermark, end))
 
+    def _exceeding(self) -> Sequence[DeadLetter]:
+        """The letters of events over a bound since the last call; a funnel counts these as skipped."""
+        letters = self._setup.letters()
+        return () if self._counts else letters
+
     def _lines(self) -> Iterator[str]:
         found, self._found = self._found, []
         yield from found
+
+
+def _problem(letters: Sequence[DeadLetter]) -> str:
+    detail = f"{letters[0].reason}: a replay sets no event aside, and it was not decided before"
+    return json.dumps({"problem": {"title": "An event exceeds a bound", "status": 422, "detail": detail}}) + "\n"
 
 
 def _ignored(rows: Rows) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from sparql_gpm.bounds import MatchBounds
 from sparql_gpm.terms import RDF
 from sparql_gpm.times import format_time
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.state.packed_events import PackedEvents, unpacked_texts
+from spaseq.service.core.aside import Decided
 from spaseq.service.core.history import Marks
 from spaseq.service.core.overview import Overview
 from spaseq.service.core.records import Accepted, Advanced, decoded
@@ -49,16 +51,22 @@ class Event:
 class Retained:
     """The events that the log has; any thread asks."""
 
-    def __init__(self, log: SegmentedLog, marks: Marks, results: Results, overview: Overview) -> None:
+    def __init__(
+        self, log: SegmentedLog, marks: Marks, results: Results, overview: Overview, bounds: MatchBounds
+    ) -> None:
         self._log, self._marks, self._results, self._overview = log, marks, results, overview
+        self._bounds = bounds
 
     def replay(self, name: str, start: str, end: str) -> Iterator[str]:
         """The rows of a query in the events of a period, as if they were a file."""
         begin, stop = time_of(start), time_of(end)
         if begin > stop:
             raise Refused(422, "Unusable value", f"from: {start:.60} is later than {end:.60}")
-        wanted, iris = self._overview.chain(name)
-        return Replay(wanted, self._overview.sources()).lines(self._log, self._marks.start(iris, begin), begin, stop)
+        state, wanted = self._overview.chain(name)
+        read = {iri for each in wanted for _, iri in each.streams}
+        iris = [each.settings.iri for each in state.streams.values() if each.settings.iri in read]
+        replay = Replay(wanted, self._overview.sources(), self._bounds, Decided.of_state(state))
+        return replay.lines(self._log, self._marks.start(iris, begin), begin, stop)
 
     def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
         """The events of a row by its steps, those of them that are retained; Refused for a row that is not there."""

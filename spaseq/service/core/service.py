@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from arrays.wanted import while_wanted
-from sparql_gpm.bounds import MatchBounds
 from spaseq.service.core.admission import Admission, Promise, durable
+from spaseq.service.core.aside import bounds_of
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import with_counts
@@ -79,13 +79,12 @@ class Service:
         upkeep = Upkeep(self._log, self._database, self._admission, clock, folder.copies)
         self._recovery = Recovery(saved, self._log, self._admission)
         self._watch, self._is_stopped = folder.watch, False
-        bounds = MatchBounds(limits.event_solutions, limits.event_seconds, ("event_solutions", "event_seconds"))
+        bounds = bounds_of(limits)
         self._queries = Queries(
             saved.state, saved.replaced, sources, upkeep.past_of, self._kernels, bounds, self._watch
         )
         self._aside = self._queries.operators.aside
-        self._aside.know(each for _, each in self._admission.durable.aside)
-        self._aside.know_deadly(self._watch.deadly)
+        self._aside.know((each for _, each in self._admission.durable.aside), self._watch.deadly)
         rebuilt = []
         if saved.groups:
             if sum(each.state_bytes for each in saved.groups) > KERNEL_STATE_BYTES_MIN:
@@ -98,9 +97,14 @@ class Service:
         storing = Storing(self._database, clock, self._results.stored, self._rest, self._decide)
         self._marks = Marks(saved.marks)
         self.explaining = Explaining(
-            self._log, self._marks, self._results, lambda: self._admission.durable.copy(), self._overview.sources
+            self._log,
+            self._marks,
+            self._results,
+            lambda: self._admission.durable.copy(),
+            self._overview.sources,
+            bounds,
         )
-        self.retained = Retained(self._log, self._marks, self._results, self._overview)
+        self.retained = Retained(self._log, self._marks, self._results, self._overview, bounds)
         state = saved.state.copy()
         self._matcher = upkeep.matcher = Matcher(
             self._log, folder.place, state, self._queries, self._marks, storing, upkeep.save, self._rest, self._watch

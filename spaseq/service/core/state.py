@@ -88,6 +88,10 @@ class DeclaredKnowledge(msgspec.Struct, frozen=True):
     copy: str
 
 
+SET_ASIDE_MAX = 1_000
+"""Events that may be set aside for a query with one text; beyond, it is failed."""
+
+
 class DeclaredQuery(msgspec.Struct, frozen=True):
     """A query.
 
@@ -106,9 +110,15 @@ class DeclaredQuery(msgspec.Struct, frozen=True):
     set_aside_before: int = 0
 
     @property
-    def set_aside_since(self) -> int:
-        """The events that were set aside since it was put last."""
-        return self.set_aside - self.set_aside_before
+    def too_many_aside(self) -> str:
+        """The error of a query for which too many events were set aside since it was put last; "": they are few."""
+        count = self.set_aside - self.set_aside_before
+        if count <= SET_ASIDE_MAX:
+            return ""
+        return (
+            f"{count:,} events could not be matched within event_seconds or event_solutions, more than "
+            f"{SET_ASIDE_MAX:,}: the dead letters of the sort 'bound' have them; raise the limits, or PUT another text"
+        )
 
 
 class State(msgspec.Struct):

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from arrays.wanted import awaited
 from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.copies import KnowledgeSources
@@ -366,7 +367,7 @@ class Service:
         if self._matcher.failure is not None:
             return None
         try:
-            return self._matcher.look(look).result(LOOK_S_MAX)
+            return awaited(self._matcher.look(look), LOOK_S_MAX)
         except TimeoutError:
             return None
 

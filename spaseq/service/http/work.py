@@ -1,4 +1,4 @@
-"""The work that a request begins in other threads: it ends with its client, with the service, and at the limit `request`.
+"""The work that a request begins in other threads: it ends with its client, the service, or at the limit `request`.
 
 The work asks with `arrays.wanted.check_wanted`, in the thread that it goes on in; the event loop only says so.
 """

@@ -6,10 +6,17 @@ pass it on. Work that nobody limits pays one look at it.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
+LOOK_S = 0.05
+"""Seconds for which who waits for another thread does not ask."""
+_T = TypeVar("_T")
 _current: ContextVar[Callable[[], None] | None] = ContextVar("wanted", default=None)
 
 
@@ -39,3 +46,12 @@ def while_wanted(ask: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def awaited(future: Future[_T], seconds: float = math.inf) -> _T:
+    """The result of another thread's work; raises TimeoutError if it is not there in so many seconds, NotWanted."""
+    until = time.monotonic() + seconds
+    while not future.done() and (left := until - time.monotonic()) > 0:
+        check_wanted()
+        wait((future,), LOOK_S if left > LOOK_S else left)
+    return future.result(0)

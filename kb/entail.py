@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arrays.columns import expand, in_ranges, offsets_of
+from arrays.wanted import check_wanted
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.relations.keys import first_rows
@@ -128,6 +129,7 @@ def materialised(triples: Triples, dictionary: Dictionary) -> Triples:
     """A graph with all that follows from it, to a fixpoint, with the closure of its schema."""
     size = -1
     while len(triples[0]) != size:
+        check_wanted()
         size = len(triples[0])
         schema = Schema.of([triples], dictionary)
         _, derived = schema.conclusions(triples)
@@ -145,6 +147,7 @@ def transitive(pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
         above[low].add(high)
     closed = set()
     for start in list(above):
+        check_wanted()
         reached: set[int] = set()
         waiting = [start]
         while waiting:

@@ -13,6 +13,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
@@ -20,6 +21,7 @@ import numpy as np
 import pyoxigraph
 from pyoxigraph import RdfFormat
 
+from arrays.wanted import check_wanted
 from kb.blank_labels import BlankLabels
 from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
@@ -43,6 +45,9 @@ FORMATS: Mapping[str, RdfFormat] = {
 _ALL_LABELS_GIVEN = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
 """The formats in which every blank node has a label."""
 _SUFFIXES = " ".join(FORMATS) + ", each also with .gz"
+
+_QUADS_AT_ONCE = 1_024
+"""Quads that are taken before it is asked whether they are still wanted."""
 
 Columns = tuple["array[int]", "array[int]", "array[int]"]
 
@@ -192,14 +197,16 @@ class _Watched:
 def append(
     quads: Iterator[pyoxigraph.Quad], label: Callable[[str], str], dictionary: Dictionary, columns: Columns
 ) -> None:
-    """Adds the ids of the triples of a file's quads; each distinct term is translated once."""
+    """Adds the ids of the triples of a file's quads; each distinct term is translated once. Raises NotWanted."""
     known: dict[ParsedTerm, int] = {}
-    for quad in quads:
-        for column, parsed in zip(columns, (quad.subject, quad.predicate, quad.object), strict=True):
-            identifier = known.get(parsed)
-            if identifier is None:
-                identifier = known[parsed] = dictionary.intern(relabelled(to_term(parsed), label))
-            column.append(identifier)
+    while some := list(islice(quads, _QUADS_AT_ONCE)):
+        check_wanted()
+        for quad in some:
+            for column, parsed in zip(columns, (quad.subject, quad.predicate, quad.object), strict=True):
+                identifier = known.get(parsed)
+                if identifier is None:
+                    identifier = known[parsed] = dictionary.intern(relabelled(to_term(parsed), label))
+                column.append(identifier)
 
 
 def _syntax_error(error: SyntaxError, path: Path, suffix: str) -> KnowledgeBaseError:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from arrays.wanted import awaited
+
 T = TypeVar("T")
 
 
@@ -18,10 +20,10 @@ class LoopThread:
         self._thread: threading.Thread | None = None
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result; an interrupted wait cancels it."""
+        """The coroutine's result; a wait that is interrupted, or not wanted any more, cancels it."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:
-            return future.result()
+            return awaited(future)
         except BaseException:
             future.cancel()
             raise

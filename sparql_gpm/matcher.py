@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from arrays.wanted import check_wanted
 from sparql_gpm.algebra.analysis import counts, is_volatile
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.algebra.traversal import exists_in, expressions_of, walk
@@ -92,6 +93,7 @@ class Matcher:
         view = self.view(batch)
 
         def matched(some: Mask | None) -> Relation:
+            check_wanted()
             frames = Frames(view, live=None if some is None or some.all() else some, distinct=self.is_set)
             return self.projected(self._operator.evaluate(frames), frames)
 
@@ -134,6 +136,7 @@ class Matcher:
                         result is then i. No value is UNBOUND, and no substituted variable is a column of the result.
                         Raises TooManyRows where an event is being matched for which this is done.
         """
+        check_wanted()
         frames = Frames(self.view(batch), graphs=graphs, bindings=given or {})
         with nullcontext() if given else any_rows():
             relation = self._operator.evaluate(frames).project(self.variables)

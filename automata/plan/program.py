@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Protocol
 
 from arrays.times import ENDLESS_NS
+from arrays.wanted import check_wanted
 from automata.plan.expression import Expression
 from automata.values import NONE, Ids, Mask, Match
 
@@ -207,6 +208,7 @@ class Program:
     given: tuple[tuple[int, int], ...] = ()
 
     def check_runs(self, count: int) -> None:
-        """Raises TooManyRuns if the program does not allow so many partial matches."""
+        """Raises TooManyRuns if the program does not allow so many partial matches, NotWanted if nobody waits."""
+        check_wanted()
         if count > self.runs_max:
             raise TooManyRuns(f"more than {self.runs_max:,} partial matches")

@@ -6,7 +6,7 @@ values of their solutions. Rows are sorted by `low`, the first position of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import compatible, expand
+from arrays.wanted import check_wanted
 from automata.slices.shared_work import SharedWork
 from automata.values import UNBOUND, Ids, Mask
 
@@ -163,13 +164,19 @@ def _either(a: Ids, b: Ids) -> Ids:
     return np.where(a != UNBOUND, a, b)
 
 
-def blocks(counts: Ids) -> list[slice]:
-    """Slices of the counts that add up to about _PAIRS_MAX each; none if there is nothing to expand."""
+def blocks(counts: Ids) -> Iterator[slice]:
+    """Slices of the counts that add up to about _PAIRS_MAX each, as long as they are wanted; none if there is nothing
+    to expand.
+    """
     total = np.cumsum(counts)
     if not len(total) or total[-1] == 0:
-        return []
+        return
     if total[-1] <= _PAIRS_MAX:
-        return [slice(0, len(counts))]
+        check_wanted()
+        yield slice(0, len(counts))
+        return
     cuts = np.searchsorted(total, np.arange(_PAIRS_MAX, total[-1], _PAIRS_MAX), "left") + 1
     borders = np.unique(np.concatenate(([0], cuts, [len(counts)])))
-    return [slice(int(a), int(b)) for a, b in pairwise(borders)]
+    for begin, end in pairwise(borders.tolist()):
+        check_wanted()
+        yield slice(begin, end)

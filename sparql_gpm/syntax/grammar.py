@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from arrays.wanted import check_wanted
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.syntax.masked import Masked
 from sparql_gpm.syntax.tokens import Token
@@ -91,9 +92,38 @@ def parse_tree(rule: str, masked: Masked) -> Tree:
 
 @functools.lru_cache(maxsize=_TREES_MAX)
 def _parsed(rule: str, text: str) -> Tree:
+    return _asking(rule).parse_string(text, parse_all=True)
+
+
+@functools.cache
+def _asking(rule: str) -> Any:
+    """rdflib's rule, whose terminals ask for each token that is read whether it is still wanted."""
     from rdflib.plugins.sparql import parser
 
-    return getattr(parser, rule).parse_string(text, parse_all=True)
+    grammar = getattr(parser, rule)
+    for terminal in _terminals(grammar):
+        terminal.add_parse_action(_ask)
+    return grammar
+
+
+def _ask(text: str, offset: int, tokens: Any) -> None:
+    check_wanted()
+
+
+def _terminals(grammar: Any) -> Iterator[Any]:
+    """The elements of a grammar that have no parts."""
+    seen: set[int] = set()
+    waiting = [grammar]
+    while waiting:
+        element = waiting.pop()
+        if id(element) in seen:
+            continue
+        seen.add(id(element))
+        inner = getattr(element, "expr", None)
+        children = list(getattr(element, "exprs", None) or ([inner] if inner is not None else []))
+        if not children:
+            yield element
+        waiting.extend(children)
 
 
 @contextmanager
@@ -131,18 +161,9 @@ def _tracked(rule: str) -> tuple[Any, _Failures]:
     from rdflib.plugins.sparql import parser
 
     grammar, farthest = copy.deepcopy(getattr(parser, rule)), _Failures()
-    seen: set[int] = set()
-    waiting = [grammar]
-    while waiting:
-        element = waiting.pop()
-        if id(element) in seen:
-            continue
-        seen.add(id(element))
-        inner = getattr(element, "expr", None)
-        children = list(getattr(element, "exprs", None) or ([inner] if inner is not None else []))
-        if not children and str(element) != "':'":
+    for element in _terminals(grammar):
+        if str(element) != "':'":
             element.set_fail_action(farthest.fail)
-        waiting.extend(children)
     return grammar, farthest
 
 

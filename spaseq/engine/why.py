@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from arrays.times import TIME_NS_MAX, TIME_NS_MIN, earlier, later
+from arrays.wanted import check_wanted
 from automata.plan.program import Window
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.reading.event_builder import Malformed
@@ -151,7 +153,11 @@ class RecordedJob(Job):
         kept = next(each for each in self._operators if each.query.name == query.name)
         assert isinstance(kept, RecordingOperator)
         pieces = (operator.on_batch(Slice(batch)) for batch in kept.kept)
-        return [row for piece in (*pieces, operator.finish()) for rows in piece for row in rows]
+        found = list[Row]()
+        for piece in chain(pieces, (operator.finish(),)):
+            check_wanted()
+            found += [row for rows in piece for row in rows]
+        return found
 
     def _of_stream(self, number: int, iri: str) -> EventBatch:
         events = EventBatch.concatenate(self.late.get(iri, [EventBatch.empty()]))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
 
+from arrays.progress import advance, expect
+from arrays.wanted import check_wanted
 from automata.plan.expression import Span
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause, UnreadClause
@@ -64,7 +66,10 @@ def read_clauses(lexemes: Sequence[Lexeme], end: int, report: Report) -> Iterato
         message = f"expected PREFIX, SELECT or CONSTRUCT, found '{stray[0].text}'"
         report.add(Code.SYNTAX, stray[0].span, message)
     layout = _Layout(report)
+    expect(len(starts))
     for start, stop in pairwise([*starts, len(lexemes)]):
+        advance()
+        check_wanted()
         following = lexemes[stop] if stop < len(lexemes) else None
         layout.enter(lexemes[start], lexemes[start + 1] if start + 1 < stop else None)
         clause = parse_clause(lexemes[start:stop], following, end, report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from re import Match
 
+from arrays.wanted import check_wanted
 from automata.plan.expression import Span
 from spaseq.lang.codes import Code
 from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end, using_end
@@ -55,6 +56,7 @@ class _Scanner:
             if lexeme.kind in CLAUSES:
                 self._clause = lexeme.kind
             self._recent, self._previous = (self._previous, lexeme.kind), lexeme.kind
+            check_wanted()
             yield lexeme
             yield from self._enclosed(lexeme)
 

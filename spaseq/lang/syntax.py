@@ -9,6 +9,7 @@ from importlib.resources import files
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
+from arrays.wanted import check_wanted
 from automata.plan.expression import Span
 from spaseq.lang.build import Build
 from spaseq.lang.codes import Code
@@ -62,6 +63,7 @@ def parse_clause(lexemes: Sequence[Lexeme], following: Lexeme | None, end: int, 
     found = following
     try:
         for lexeme in lexemes:
+            check_wanted()
             found = lexeme
             parser.feed_token(Token(lexeme.kind, lexeme.text, start_pos=lexeme.span.start, end_pos=lexeme.span.end))
             read.append(lexeme)

@@ -12,6 +12,7 @@ from itertools import count
 import numpy as np
 
 from arrays.times import AFTER_ALL, BEFORE_ALL
+from arrays.wanted import check_wanted
 from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
@@ -350,7 +351,7 @@ class Network:
             at_once(self._visit(reader, Slice(NO_EVENTS), finished=False))
 
     def _visit(self, reader: Reader, slice_: Slice, finished: bool) -> InPieces[None]:
-        """Lets a query read a slice, and emits its rows."""
+        """Lets a query read a slice, and emits its rows, as long as they are wanted."""
         if reader.dormant is not None:
             if not len(slice_) or not reader.dormant.patterns.touched(slice_):
                 return
@@ -360,7 +361,9 @@ class Network:
         if several:
             audience.catch_up(reader)
         found: list[Row] = []
+        check_wanted()
         for rows in self._rows(reader, slice_, watermark, finished):
+            check_wanted()
             reader.on_rows(rows)
             if reader.derived is not None:  # other queries may read them
                 found += rows

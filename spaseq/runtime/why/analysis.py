@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, product
 
+from arrays.progress import advance, expect
 from arrays.times import AFTER_ALL, BEFORE_ALL
+from arrays.wanted import check_wanted
 from spaseq.algebra.partitions import as_written
 from spaseq.outputs.attempts import CAUSES, Attempt, Fault
 from spaseq.runtime.why.alike import likeness_key
@@ -69,7 +71,9 @@ class Analysis:
     def attempts(self) -> list[Attempt]:
         """Every attempt that was kept, once, those with the fewest causes first."""
         found: dict[object, tuple[tuple[object, ...], Attempt]] = {}
+        expect(len(self._furthest.kept))
         for stuck in self._furthest.kept:
+            advance()
             attempt = self._removed(stuck) if stuck.step is None else self._stuck(stuck, stuck.step)
             if attempt is None:
                 continue
@@ -174,7 +178,8 @@ class Analysis:
         return parts, (event, values)
 
     def _of(self, stuck: Stuck, step: Step, lacks: Sequence[Sequence[int]], chosen: Sequence[Candidate]) -> list[Fault]:
-        """The faults of events for a step that lack parts of its patterns, in the order of CAUSES."""
+        """The faults of events for a step that lack parts of its patterns, in the order of CAUSES; raises NotWanted."""
+        check_wanted()
         faults = self._faults(stuck)
         found = [
             faults.among(chosen, candidate, self.relaxed(symbol).fault(part, *candidate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from arrays.progress import advance, expect
 from automata.plan import expression as nodes
 from spaseq.runtime.why.evidence import Evidence
 from spaseq.runtime.why.observer import Observer
@@ -66,6 +67,7 @@ class Furthest(Observer):
     def look(self) -> list[Run]:
         """Searches every partition; returns the matches that are asked about, once in whichever ways reached."""
         found: dict[object, Run] = {}
+        expect(len(self.evidence.worlds))
         for number, world in enumerate(self.evidence.worlds):
             self._search = search = whole(world, self)
             self._bound = _bound(world)
@@ -75,6 +77,7 @@ class Furthest(Observer):
                 if not run.lacks and is_match(search, run):
                     found.setdefault((number, run.identity), run)
                 self._note(Stuck(search, run, None, None))
+            advance()
         return list(found.values())
 
     def attempt(self, run: Run, step: Step, before: Before) -> bool:

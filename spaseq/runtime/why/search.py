@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from arrays.times import AFTER_ALL, BEFORE_ALL
+from arrays.wanted import check_wanted
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
 from spaseq.runtime.why.observer import ANYTHING, Observer
@@ -58,7 +59,8 @@ class Search(Owed):
     # --- the constructs ---------------------------------------------------------------------------
 
     def walk(self, place: Place, run: Run, path: Path, ahead: Before, then: Then) -> Iterator[Run]:
-        """Every way to match a place after `run`, continued by `then`."""
+        """Every way to match a place after `run`, continued by `then`, as long as they are wanted."""
+        check_wanted()
         match place.node:
             case nodes.Step() | nodes.Conjunction():
                 step = Step(place, path, ahead.limit)
@@ -234,6 +236,7 @@ class Search(Owed):
         bindings = seen_from(run.entries, step.path, self.world.given)
         symbols, observer = step.place.symbols, self.observer
         for chosen in self._simultaneous(symbols, run, bindings, begin, until):
+            check_wanted()
             if of_interest and not all(
                 observer.fits(symbol, *each) for symbol, each in zip(symbols, chosen, strict=True)
             ):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from hashlib import file_digest
+from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
+from arrays.wanted import check_wanted
 from kb.source import Source
 from spaseq.errors import RunError
 from spaseq.service.core.rest import READ_AGAIN_S, Rest
@@ -20,6 +20,8 @@ from spaseq.service.store.faults import in_words, is_of_the_disk
 
 PART = ".part"
 """What the name of a copy that is under way ends with."""
+_PART_BYTES = 1 << 20
+"""Bytes that are read of a file at a time."""
 _T = TypeVar("_T")
 _LOST, _EMPTY = ".lost", "empty.nt"
 
@@ -29,15 +31,34 @@ class CopyLost(RunError):
 
 
 def keep_copy(path: Path, copy: Path) -> None:
-    """Copy a file, on disk when this returns; only its owner reads it. Raises OSError."""
+    """Copy a file, on disk when this returns; only its owner reads it. Raises OSError, NotWanted."""
     beside = copy.with_name(f"{copy.name}{PART}")
     beside.unlink(missing_ok=True)
-    with path.open("rb") as source, os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as target:
-        shutil.copyfileobj(source, target)
-        target.flush()
-        os.fsync(target.fileno())
-    beside.replace(copy)
+    try:
+        with path.open("rb") as source, os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as target:
+            for part in _parts(source):
+                target.write(part)
+            target.flush()
+            os.fsync(target.fileno())
+        beside.replace(copy)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
     sync_folder(copy.parent)
+
+
+def digest_of(file: IO[bytes]) -> str:
+    """The digest of a file, which its copy is named by. Raises OSError, NotWanted."""
+    digest = sha256()
+    for part in _parts(file):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    while part := file.read(_PART_BYTES):
+        check_wanted()
+        yield part
 
 
 def is_whole(copy: Path) -> bool:
@@ -45,7 +66,7 @@ def is_whole(copy: Path) -> bool:
     if not copy.exists():
         return False
     with copy.open("rb") as file:
-        return copy.name.startswith(file_digest(file, "sha256").hexdigest())
+        return copy.name.startswith(digest_of(file))
 
 
 def check_copy(copy: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace as relocated
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,12 +17,13 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
+from spaseq.lang.parse import check
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.clock import Clock
-from spaseq.service.core.copies import KnowledgeSources, keep_copy
+from spaseq.service.core.copies import KnowledgeSources, digest_of, keep_copy
 from spaseq.service.core.decisions import body_reading
 from spaseq.service.core.dependencies import Dependencies
-from spaseq.service.core.meanings import meaning_of, problems_of, users_of
+from spaseq.service.core.meanings import Read, meaning_of, problems_of, users_of
 from spaseq.service.core.records import Deleted, KnowledgePut, Paused, QueryPut, StreamPut
 from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
@@ -113,7 +113,7 @@ class Declarations:
         path = Path(settings.path)
         try:
             with path.open("rb") as file:
-                digest = file_digest(file, "sha256").hexdigest()
+                digest = digest_of(file)
             name = f"{digest}{''.join(path.suffixes[-2:])}"
             if not (self._folder / name).exists():
                 keep_copy(path, self._folder / name)
@@ -135,12 +135,16 @@ class Declarations:
 
     def put_query(self, name: str, changes: QueryChanges) -> tuple[bool, Future[int] | None]:
         """Make a query, replace it, or change its settings; what the changes do not name stays."""
+        read = _read(name, changes)
         with self._admission.deciding:
-            is_new, record = self.query_put(name, changes)
+            is_new, record = self._query_put(name, changes, read)
             return is_new, None if record is None else self._admission.change(record)
 
     def query_put(self, name: str, changes: QueryChanges) -> tuple[bool, QueryPut | None]:
         """True if a query is new, and the record that makes or changes it, None if nothing changes; Refused."""
+        return self._query_put(name, changes, _read(name, changes))
+
+    def _query_put(self, name: str, changes: QueryChanges, read: Read | None) -> tuple[bool, QueryPut | None]:
         with self._admission.deciding:
             state = self._admission.decided
             known = state.queries.get(name)
@@ -150,7 +154,7 @@ class Declarations:
             failed = known is not None and self._has_failed(name)
             if known is not None and not failed and known.settings == replace(settings, since=known.settings.since):
                 return False, None
-            meaning = self._checked(state, name, settings.text)
+            meaning = self._checked(state, name, settings.text, read)
             self._check_streams(state, name, meaning)
             same = known is not None and known.settings.text == settings.text
             same = same and known is not None and known.settings.max_runs == settings.max_runs and not failed
@@ -175,17 +179,18 @@ class Declarations:
             return self._admission.change(Paused(name, self._clock.wall(), paused, recovering))
 
     def validated(self, text: str) -> dict[str, Any]:
-        """The problems and the warnings of a text."""
+        """The problems and the warnings of a text; whatever it takes to read it, nobody waits for that."""
+        read = check(text, "query")
         with self._admission.deciding:
-            _, problems = problems_of(self._admission.decided, self._made(), text, "query")
+            _, problems = problems_of(self._admission.decided, self._made(), text, "query", read)
         by_severity: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
         for each in problems:
             shown = {"code": each.code, "line": each.line, "column": each.column, "message": each.message}
             by_severity[each.severity].append(shown | {"hint": each.hint})
         return {"problems": by_severity["error"], "warnings": by_severity["warning"]}
 
-    def _checked(self, state: State, name: str, text: str) -> TemporalQuery:
-        meaning, problems = problems_of(state, self._made(), text, name)
+    def _checked(self, state: State, name: str, text: str, read: Read | None) -> TemporalQuery:
+        meaning, problems = problems_of(state, self._made(), text, name, read)
         if meaning is None:
             shown = tuple(each for each in problems if each.severity == "error")
             raise Refused(422, "The query is wrong", shown[0].message, problems=shown)
@@ -231,6 +236,11 @@ def _check_unused(state: State, iri: str) -> None:
 def _made(changes: QueryChanges) -> QuerySettings:
     assert changes.text is not UNSET
     return QuerySettings(changes.text).changed(changes)
+
+
+def _read(name: str, changes: QueryChanges) -> Read | None:
+    """The text of a query that is put, as it is read before anybody has to wait; None: it stays."""
+    return None if changes.text is UNSET else check(changes.text, name)
 
 
 def _missing(kind: str, name: str) -> NoReturn:

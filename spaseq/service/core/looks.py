@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from arrays.wanted import awaited
 from spaseq.service.core.matcher import Matcher
 from spaseq.service.core.queries import Queries
 
@@ -24,7 +25,7 @@ class Looks:
         if self._matcher.failure is not None or not self._matcher.at_work:
             return None
         try:
-            return self._matcher.look(look).result(LOOK_S_MAX)
+            return awaited(self._matcher.look(look), LOOK_S_MAX)
         except TimeoutError:
             return None
 

@@ -9,6 +9,7 @@ from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.setup import endpoints_of
 from spaseq.errors import Problem
+from spaseq.lang.ast import Query
 from spaseq.lang.parse import check, parse
 from spaseq.service.core.records import Accepted, Advanced, Paused, QueryPut, Record
 from spaseq.service.core.state import State
@@ -16,6 +17,8 @@ from spaseq.service.core.state import State
 UNKNOWN_STREAM, UNKNOWN_KNOWLEDGE = "SV001", "SV002"
 """Codes of problems that only a service has: a stream or knowledge base that nobody declared."""
 _MEANINGS_MAX = 20_000
+Read = tuple[Query | None, tuple[Problem, ...]]
+"""A text that has been read, and its problems, whatever is declared."""
 
 
 @lru_cache(_MEANINGS_MAX)
@@ -70,13 +73,14 @@ def with_producers(made: Mapping[str, TemporalQuery], wanted: TemporalQuery) -> 
 
 
 def problems_of(
-    state: State, made: Collection[str], text: str, name: str
+    state: State, made: Collection[str], text: str, name: str, read: Read | None = None
 ) -> tuple[TemporalQuery | None, list[Problem]]:
     """The meaning of a text, if it can run in a service with this state, and its problems and warnings.
 
     made    the IRIs of the streams that queries make
+    read    the text as `check` has read it; None: it is read here
     """
-    query, found = check(text, name)
+    query, found = check(text, name) if read is None else read
     problems = list(found)
     if query is None:
         return None, problems

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import UNSET, to_builtins
 
+from arrays.wanted import NotWanted
 from spaseq.errors import InputError
 from spaseq.service.connections.connections import Connections
 from spaseq.service.core.admission import Admission
@@ -96,6 +97,9 @@ class Outside:
             except Refused as refused:
                 if refused.status != 503:  # then it may be in the log all the same
                     self._forget(begun)
+                raise
+            except NotWanted:  # nobody asks once it is on its way to the log
+                self._forget(begun)
                 raise
 
     def _check_files(self, name: str, sinks: tuple[SinkSettings, ...]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.progress import advance, expect
 from arrays.times import BEFORE_ALL
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -42,9 +43,12 @@ class PastEvents:
         """Those on time, by body; Refused for more than are held."""
         events = triples = 0
         watermark = BEFORE_ALL
-        for number, data in self.log.read(self.start):
+        first = max(self.start, self.log.first)
+        expect(max(0, self.last + 1 - first))
+        for number, data in self.log.read(first):
             if number > self.last:
                 return
+            advance()
             record = decoded(data)
             if not isinstance(record, Accepted | Advanced) or record.iri != self.iri:
                 continue

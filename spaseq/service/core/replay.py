@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from arrays.progress import advance, expect
 from kb.source import Source
 from sparql_gpm.bounds import MatchBounds
 from sparql_gpm.dictionary import Dictionary
@@ -76,7 +77,10 @@ class Replay:
         over = BatchOver(self._setup.bases)
         reached = dict.fromkeys(self._network.streams, False)
         try:
-            for _, data in log.read(max(start, log.first)):
+            first = max(start, log.first)
+            expect(max(0, log.next - first))
+            for _, data in log.read(first):
+                advance()
                 record = decoded(data)
                 if not isinstance(record, Accepted | Advanced) or record.iri not in reached:
                     continue

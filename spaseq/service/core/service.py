@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from arrays.wanted import while_wanted
+from arrays.wanted import awaited, while_wanted
 from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.aside import bounds_of
 from spaseq.service.core.clock import Clock, SystemClock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 import time
 from collections import defaultdict
@@ -26,6 +27,7 @@ from spaseq.service.http.operations import Operation
 from spaseq.service.http.problem import plain, problem_response, unprocessable
 from spaseq.service.http.routes import OPERATIONS
 from spaseq.service.http.state import AppState
+from spaseq.service.http.work import Work, working
 
 _ROUTE = "spaseq.route"
 _METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS", "PATCH"})
@@ -65,8 +67,14 @@ class _Resource:
             allowed = ", ".join(sorted(self._methods))
             raise plain(405, f"'{request.method:.20}' is not possible here: {allowed}", {"Allow": allowed})
         self._state.tokens.check(request.headers.get("authorization"), operation.role)
-        response = await operation.endpoint(self._state, request)
-        await response(scope, receive, send)
+        if operation.lasts == "briefly":
+            response = await operation.endpoint(self._state, request)
+            await response(scope, receive, send)
+            return
+        seconds = self._state.limits.request_s if operation.lasts == "limited" else math.inf
+        with working(Work(receive, seconds, self._state.ending)):
+            response = await operation.endpoint(self._state, request)
+            await response(scope, receive, send)
 
 
 class _Gateway:

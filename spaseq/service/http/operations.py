@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +18,12 @@ PATH_PARAMETERS: Mapping[str, Any] = {
     "number": {"type": "integer", "minimum": 0},
 }
 """What may stand in paths, and its schema."""
+Lasts = Literal["briefly", "long", "limited"]
+"""The time that the work of a request may take: too little to be watched; any; or the limit `request`.
+
+What may take long ends when its client goes away.
+"""
+_TOO_LONG = {503: "it took more than the limit 'request', and progress says how far it came; or the service ends"}
 Endpoint = Callable[[AppState, Request], Awaitable[Response]]
 
 
@@ -33,7 +39,7 @@ class Operation:
     answers     the description of each status beside those that every request may have
     media       of the answer
     headers     of the answer of 200, with their descriptions
-    live        the answer goes on for ever
+    lasts       the time that its work may take
     """
 
     method: str
@@ -45,6 +51,7 @@ class Operation:
     parameters: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     media: tuple[str, ...] = ("application/json",)
     headers: Mapping[str, str] = field(default_factory=dict)
+    lasts: Lasts = "briefly"
 
     @property
     def summary(self) -> str:
@@ -69,7 +76,7 @@ class Operation:
 
     def _responses(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for status, text in self.answers.items():
+        for status, text in ((_TOO_LONG if self.lasts == "limited" else {}) | dict(self.answers)).items():
             if status >= 400:
                 found[str(status)] = {"$ref": "#/components/responses/Problem"} | {"description": text}
             elif status == 204:

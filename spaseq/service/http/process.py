@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,6 +17,7 @@ from spaseq.service.http.hosts import HostPolicy, is_loopback
 from spaseq.service.http.logs import begin_logging
 from spaseq.service.http.server import Server, address_of, listening
 from spaseq.service.http.state import AppState
+from spaseq.service.http.supervisor import ended_by_signals
 from spaseq.service.http.tokens import Tokens
 from spaseq.service.maintenance.repair import give_up
 from spaseq.service.settings.configuration import Configuration
@@ -24,6 +26,9 @@ from spaseq.service.store.faults import starting
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that computes keeps the others waiting, a tenth of Python's: answers wait for matching."""
+SUPERVISED_PART = 0.75
+"""The part of the limit `grace` after which the process ends, whatever still goes on."""
+_LOG = logging.getLogger("spaseq.http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +130,15 @@ def serve(
             return service
 
         server = Server(state, opened, address)
-        try:
-            server.run(sockets=[listener])
-        finally:
-            if ended is not None:
-                ended()
-            if state.service is not None:
-                state.service.close()
+        with ended_by_signals(server.end, SUPERVISED_PART * declared.limits.grace_s, lambda: bool(state.busy)):
+            try:
+                server.run(sockets=[listener])
+            finally:
+                if ended is not None:
+                    ended()
+                if state.service is not None:
+                    state.service.close()
+            if state.busy:
+                _LOG.error("the process ends although %d requests still go on", len(state.busy))
     if server.failure is not None:
         raise server.failure

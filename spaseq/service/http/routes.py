@@ -59,7 +59,7 @@ _KNOWLEDGE = (
     Operation("GET", "/v1/kb/{name}", "read", knowledge.knowledge, {200: "the knowledge base"} | _MISSING),
     Operation(
         "PUT", "/v1/kb/{name}", "admin", knowledge.put_knowledge, _PUT | {409: "another one has the IRI"},
-        {JSON: KnowledgeSettings},
+        {JSON: KnowledgeSettings}, lasts="long",
     ),
     Operation(
         "DELETE", "/v1/kb/{name}", "admin", knowledge.delete_knowledge,
@@ -73,7 +73,7 @@ _QUERIES = (
         "PUT", "/v1/queries/{name}", "admin", queries.put_query,
         _PUT | {409: "its derived stream exists elsewhere, or is read and would be gone"},
         {**_TEXT, JSON: QueryChanges},
-        {"since": ("query", "now (default), or window: its state is rebuilt from the log")},
+        {"since": ("query", "now (default), or window: its state is rebuilt from the log")}, lasts="limited",
     ),
     Operation(
         "DELETE", "/v1/queries/{name}", "admin", queries.delete_query,
@@ -81,12 +81,17 @@ _QUERIES = (
     ),
     Operation("POST", "/v1/queries/{name}/pause", "admin", queries.pause, {204: "paused"} | _MISSING),
     Operation("POST", "/v1/queries/{name}/resume", "admin", queries.resume, {204: "resumed"} | _MISSING),
-    Operation("POST", "/v1/validate", "read", queries.validate, {200: "problems and warnings"}, _TEXT),
+    Operation(
+        "POST", "/v1/validate", "read", queries.validate, {200: "problems and warnings"}, _TEXT, lasts="limited"
+    ),
     Operation(
         "POST", "/v1/format", "read", queries.format_text,
-        {200: "the text in the one format", 422: "it cannot be read; problems say why"}, _TEXT,
+        {200: "the text in the one format", 422: "it cannot be read; problems say why"}, _TEXT, lasts="limited",
     ),
-    Operation("GET", "/v1/queries/{name}/explain", "read", queries.explain, {200: "the description"} | _MISSING),
+    Operation(
+        "GET", "/v1/queries/{name}/explain", "read", queries.explain, {200: "the description"} | _MISSING,
+        lasts="limited",
+    ),
     Operation(
         "GET", "/v1/queries/{name}/runs", "read", queries.waiting_runs,
         {200: "an array", 409: "they are not kept one by one, or the query was stopped"} | _MISSING,
@@ -94,6 +99,7 @@ _QUERIES = (
             "state": ("query", "must be given: the id of a state, as explain has it"),
             "limit": ("query", f"how many: {queries.RUNS}, or up to {queries.RUNS_MAX}"),
         },
+        lasts="long",
     ),
     Operation(
         "GET", "/v1/queries/{name}/matches", "read", matches.matches,
@@ -106,20 +112,20 @@ _QUERIES = (
     ),
     Operation(
         "POST", "/v1/queries/{name}/replay", "read", queries.replay, {200: "rows", 400: "no JSON"} | _MISSING,
-        {JSON: queries.Replay}, media=(NDJSON,),
+        {JSON: queries.Replay}, media=(NDJSON,), lasts="long",
     ),
     Operation(
         "GET", "/v1/queries/{name}/funnel", "read", queries.funnel, {200: "the counts", 410: _GONE} | _MISSING,
-        parameters=_PERIOD,
+        parameters=_PERIOD, lasts="limited",
     ),
     Operation(
         "POST", "/v1/queries/{name}/why", "read", queries.why,
         {200: "the reasons", 400: "no JSON", 409: "a knowledge base has changed since", 410: _GONE} | _MISSING,
-        {JSON: queries.WhyAsked},
+        {JSON: queries.WhyAsked}, lasts="limited",
     ),
     Operation(
         "POST", "/v1/queries/{name}/why-not", "read", queries.why_not,
-        {200: "the reasons", 400: "no JSON", 410: _GONE} | _MISSING, {JSON: queries.WhyNotAsked},
+        {200: "the reasons", 400: "no JSON", 410: _GONE} | _MISSING, {JSON: queries.WhyNotAsked}, lasts="limited",
     ),
 )  # fmt: skip
 _SERVICE = (
@@ -146,13 +152,13 @@ _SERVICE = (
 _RETAINED = (
     Operation(
         "GET", "/v1/streams/{name}/events", "read", retained.newest_events, {200: "an array"} | _MISSING,
-        parameters={"last": ("query", f"how many: {retained.LAST}, or up to {retained.LAST_MAX}")},
+        parameters={"last": ("query", f"how many: {retained.LAST}, or up to {retained.LAST_MAX}")}, lasts="long",
     ),
     Operation(
         "GET", "/v1/queries/{name}/matches/{number}/events", "read", retained.row_events,
-        {200: "step → array of events", 410: "the row is past retention"} | _MISSING,
+        {200: "step → array of events", 410: "the row is past retention"} | _MISSING, lasts="long",
     ),
-    Operation("GET", "/v1/vocabulary", "read", retained.vocabulary, {200: "sort → array of IRIs"}),
+    Operation("GET", "/v1/vocabulary", "read", retained.vocabulary, {200: "sort → array of IRIs"}, lasts="long"),
 )  # fmt: skip
 OPERATIONS = (*_STREAMS, *_KNOWLEDGE, *_QUERIES, *_RETAINED, *_SERVICE)
 """All requests but those of the page and of the OpenAPI document, which is made of these."""

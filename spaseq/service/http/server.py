@@ -1,16 +1,13 @@
-"""The server: a port that answers from the first moment, the opening of the core, signals, the end."""
+"""The server: a port that answers from the first moment, the opening of the core, the end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import resource
-import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -27,7 +24,7 @@ _SECOND_NS = 1_000_000_000
 KEEP_ALIVE_S = 60
 """Seconds for which a connection is kept between two requests."""
 SHUTDOWN_S_MAX = 5
-"""Seconds for which answers may go on after the signal to end."""
+"""Seconds for which answers may go on after the signal to end; a quarter of the limit `grace`, if that is less."""
 _ACCEPTED_AT_ONCE = 128
 """Connections that are accepted before the first of them is counted."""
 _BACKLOG = 4_096
@@ -38,7 +35,7 @@ _FILES_RESERVED = 1_024
 
 
 class Server(uvicorn.Server):
-    """Opens the core while the port answers 503, and ends by a signal.
+    """Opens the core while the port answers 503, and ends when it is told.
 
     opened      opens the core; what it raises ends the server, and is `failure` then
     address     that is printed when the core is open
@@ -59,6 +56,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the answers that go on for ever, wait for the others, and for the recovery if it goes on."""
+        self._state.ending.begin()
         self._state.broadcasts.close()
         await super().shutdown(sockets)
         if self._opening is not None:
@@ -66,18 +64,12 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End by SIGTERM and SIGINT as by an ordinary return: the state is written, and the exit code is 0."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, found in before.items():
-                signal.signal(number, found)
+        """Leave signals to who serves: they are to end more than the server."""
+        yield
 
-    def _end(self, number: int, frame: FrameType | None) -> None:
+    def end(self) -> None:
+        """End soon, with all work of requests; a signal handler may call this."""
+        self._state.ending.begin()
         self.should_exit = True
 
     async def _open(self) -> None:
@@ -130,7 +122,7 @@ def _settings(state: AppState) -> uvicorn.Config:
         server_header=False,
         backlog=_ACCEPTED_AT_ONCE,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=SHUTDOWN_S_MAX,
+        timeout_graceful_shutdown=min(SHUTDOWN_S_MAX, state.limits.grace_s / 4),  # type: ignore[arg-type]
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import anyio.to_thread
-from anyio import CapacityLimiter
+from anyio import CancelScope, CapacityLimiter
+from starlette.requests import ClientDisconnect
 
 from spaseq.service.http.problem import later
+from spaseq.service.http.work import Ended, Ending, Work, work
 from spaseq.service.store.faults import refused
 
 if TYPE_CHECKING:
@@ -32,10 +35,16 @@ _Answer = TypeVar("_Answer")
 
 
 class Workers:
-    """The core and the threads that call it; `service` is None while it recovers."""
+    """The core and the threads that call it; `service` is None while it recovers.
+
+    ending  ends the work of all requests
+    busy    the threads that are at work now
+    """
 
     def __init__(self) -> None:
         self.service: Service | None = None
+        self.ending = Ending()
+        self.busy: set[int] = set()
         self._pushes, self._reads, self._changes = map(CapacityLimiter, (PUSHES_MAX, READS_MAX, CHANGES_MAX))
         self._explanations = CapacityLimiter(1)
 
@@ -68,25 +77,55 @@ class Workers:
         return promise.kept()
 
     async def push(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
-        """The answer of a call that accepts events."""
-        return await _called(partial(call, *given, **named), self._pushes)
+        """The answer of a call that accepts events; it goes on when the client has gone away."""
+        return await self._called(partial(call, *given, **named), self._pushes, None)
 
     async def read(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that reads."""
-        return await _called(partial(call, *given, **named), self._reads)
+        return await self._called(partial(call, *given, **named), self._reads, work())
 
     async def explain(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that looks into the past; raises Refused (503) if too many wait for theirs."""
         if self._explanations.statistics().tasks_waiting >= EXPLANATIONS_MAX:
             raise later("others wait for reasons already: ask again", seconds=5)
-        return await _called(partial(call, *given, **named), self._explanations)
+        return await self._called(partial(call, *given, **named), self._explanations, work())
 
     async def change(self, call: Callable[_Given, _Answer], *given: _Given.args, **named: _Given.kwargs) -> _Answer:
         """The answer of a call that changes what is declared."""
-        return await _called(partial(call, *given, **named), self._changes)
+        return await self._called(partial(call, *given, **named), self._changes, work())
+
+    async def _called(self, call: Callable[[], _Answer], limiter: CapacityLimiter, begun: Work | None) -> _Answer:
+        """The answer of a call in a worker thread; a fault of the disk, or damage, is Refused.
+
+        Of work that has ended the reason is raised. A task that is cancelled has its thread told.
+        """
+        with refused():
+            if begun is None:
+                return await anyio.to_thread.run_sync(self._counted, call, limiter=limiter)
+            scope = CancelScope()
+            watch = asyncio.create_task(_watched(begun, scope))
+            try:
+                with scope:
+                    return await anyio.to_thread.run_sync(self._counted, partial(begun.done, call), limiter=limiter)
+                raise Ended(ClientDisconnect())  # it still waited for a thread
+            except Ended as ended:
+                raise ended.reason from None
+            except asyncio.CancelledError:
+                begun.give_up()
+                raise
+            finally:
+                watch.cancel()
+
+    def _counted(self, call: Callable[[], _Answer]) -> _Answer:
+        """The answer of a call, in its thread."""
+        self.busy.add(own := threading.get_ident())
+        try:
+            return call()
+        finally:
+            self.busy.discard(own)
 
 
-async def _called(call: Callable[[], _Answer], limiter: CapacityLimiter) -> _Answer:
-    """The answer of a call in a worker thread; a fault of the disk, or damage, is Refused."""
-    with refused():
-        return await anyio.to_thread.run_sync(call, limiter=limiter)
+async def _watched(begun: Work, scope: CancelScope) -> None:
+    """End a wait for a thread when the client goes away; a thread at work is told."""
+    await begun.until_gone()
+    scope.cancel()

@@ -15,6 +15,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
+from arrays.wanted import check_wanted
 from spaseq.service.log.ends import NAME as ENDS
 from spaseq.service.log.ends import Ends, noted_ends
 from spaseq.service.log.files import AppendFile, Files, naming
@@ -136,7 +137,7 @@ class SegmentedLog:
     def read(self, start: int) -> Iterator[tuple[int, bytes]]:
         """The records from a number on, up to the last that is on disk when they are asked for; RunError for damage.
 
-        Those whose loss was accepted are left out. Raises OSError.
+        Those whose loss was accepted are left out. Raises OSError, and NotWanted if nobody wants the next one.
         """
         return ((place.number, record) for place, record in self.read_linked(start))
 
@@ -151,6 +152,7 @@ class SegmentedLog:
                 link = group.link
                 for number, record in enumerate(group.records, group.first):
                     if number >= position:
+                        check_wanted()
                         yield Place(number, link), record
                 position = max(position, group.end)
 

@@ -277,7 +277,10 @@ class Admission:
         return record, answer_of(record, faults)
 
     def _submit(self, record: Record) -> Future[int]:
-        future = self._commit.submit(encoded(record), record)
+        try:
+            future = self._commit.submit(encoded(record), record)
+        except NotDurable as error:
+            raise Refused(503, "Not now", f"{error}: ask again", headers={"Retry-After": "1"}) from error
         self.decided.apply(0, record)
         return future
 

@@ -175,15 +175,15 @@ class Matcher:
         while True:
             try:
                 submit().result()
-            except NotDurable as error:
+            except (NotDurable, Refused) as error:
                 self._rest_after(error)
             else:
                 return
 
-    def _rest_after(self, error: NotDurable) -> None:
+    def _rest_after(self, error: NotDurable | Refused) -> None:
         try:
             self._rest.after(error, DECIDE_AGAIN_S)
-        except NotDurable:
+        except (NotDurable, Refused):
             if self.at_work:  # it ends
                 raise GivenUp from error
             raise OSError(errno.EIO, str(error)) from error

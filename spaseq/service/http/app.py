@@ -8,6 +8,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -31,8 +32,6 @@ from spaseq.service.http.work import Work, working
 
 _ROUTE = "spaseq.route"
 _METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS", "PATCH"})
-_ALIVE = frozenset({"/healthz"})
-"""Paths that are answered while the service recovers."""
 _LOG = logging.getLogger("spaseq.http")
 
 
@@ -46,7 +45,9 @@ def application(state: AppState) -> ASGIApp:
     middleware = [Middleware(_Gateway, state)]
     if state.hosts.origins:
         middleware.insert(0, _cors(sorted(state.hosts.origins)))
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers={HTTPException: _of_starlette})
+    app = Starlette(
+        routes=routes, middleware=middleware, exception_handlers={HTTPException: partial(_of_starlette, state)}
+    )
     app.router.redirect_slashes = False
     return app
 
@@ -63,6 +64,8 @@ class _Resource:
         scope[_ROUTE] = self._path
         request = Request(scope, receive, send)
         operation = self._methods.get(request.method)
+        if operation is None or not operation.meanwhile:
+            self._state.check_ready()
         if operation is None:
             allowed = ", ".join(sorted(self._methods))
             raise plain(405, f"'{request.method:.20}' is not possible here: {allowed}", {"Allow": allowed})
@@ -106,8 +109,6 @@ class _Gateway:
         """Raises Refused for what reaches no endpoint."""
         headers = request.headers
         self._state.hosts.check(request.method, headers.getlist("host"), headers.get("origin"))
-        if request.scope["path"] not in _ALIVE:
-            self._state.check_ready()
 
     def _record(self, scope: Scope, answered: _Answered, seconds: float) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -165,8 +166,9 @@ def _refusal(error: Exception, scope: Scope) -> Refused:
             return plain(500, f"a fault of the service; its log has it as {number}")
 
 
-async def _of_starlette(request: Request, error: Exception) -> Response:
+async def _of_starlette(state: AppState, request: Request, error: Exception) -> Response:
     """The answer to what the router refuses: an address that is not there."""
+    state.check_ready()
     assert isinstance(error, HTTPException), error
     detail = "there is no such address: /openapi.json lists them" if error.status_code == 404 else error.detail
     return problem_response(plain(error.status_code, detail, error.headers))

@@ -41,6 +41,7 @@ async def matches(state: AppState, request: Request) -> Response:
     form = chosen(request.headers.get("accept"), FORMS)
     after, limit = number_in(request, "after"), number_in(request, "limit")
     if form == EVENT_STREAM:
+        state.check_ready()
         return await _followed(state, request, name, after)
     if form == TRIG:
         trig, damaged = await state.read(state.core.trig_rows, name, after, _ALL if limit is None else limit)

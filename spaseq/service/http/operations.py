@@ -40,6 +40,7 @@ class Operation:
     media       of the answer
     headers     of the answer of 200, with their descriptions
     lasts       the time that its work may take
+    meanwhile   it is answered while the service recovers
     """
 
     method: str
@@ -52,6 +53,7 @@ class Operation:
     media: tuple[str, ...] = ("application/json",)
     headers: Mapping[str, str] = field(default_factory=dict)
     lasts: Lasts = "briefly"
+    meanwhile: bool = False
 
     @property
     def summary(self) -> str:

@@ -53,10 +53,13 @@ class Arguments:
                 give_up(self.data)
             return DataFolder(self.data)
 
-    def opened(self, folder: DataFolder) -> Service:
-        """The service, recovered, with what the configuration declares; raises InputError."""
+    def opened(self, folder: DataFolder, recovering: Callable[[Service], None]) -> Service:
+        """The service, recovered, with what the configuration declares; raises InputError.
+
+        recovering  as of `Service.open`
+        """
         with starting():
-            service = Service.open(folder, self.configuration.limits)
+            service = Service.open(folder, self.configuration.limits, recovering=recovering)
         try:
             for key, part in _parts(self.configuration):
                 _declare(service, f"{self.configuration.file}: {key}", part, self.wins)
@@ -124,7 +127,7 @@ def serve(
         address = address_of(arguments.host, listener.getsockname()[1])
 
         def opened() -> Service:
-            service = arguments.opened(folder)
+            service = arguments.opened(folder, state.recover_with)
             if begun is not None:
                 begun(service, address)
             return service

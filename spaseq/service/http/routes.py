@@ -31,8 +31,8 @@ _PUSHED = {
     507: "the disk is full",
 }
 _STREAMS = (
-    Operation("GET", "/v1/streams", "read", streams.all_streams, {200: "an array"}),
-    Operation("GET", "/v1/streams/{name}", "read", streams.stream, {200: "the stream"} | _MISSING),
+    Operation("GET", "/v1/streams", "read", streams.all_streams, {200: "an array"}, meanwhile=True),
+    Operation("GET", "/v1/streams/{name}", "read", streams.stream, {200: "the stream"} | _MISSING, meanwhile=True),
     Operation(
         "PUT", "/v1/streams/{name}", "admin", streams.put_stream,
         _PUT | {409: "queries forbid the change, or another stream has the IRI"}, {JSON: StreamSettings},
@@ -67,8 +67,8 @@ _KNOWLEDGE = (
     ),
 )  # fmt: skip
 _QUERIES = (
-    Operation("GET", "/v1/queries", "read", queries.all_queries, {200: f"an array; {_MEMORY}"}),
-    Operation("GET", "/v1/queries/{name}", "read", queries.query, {200: f"the query; {_MEMORY}"} | _MISSING),
+    Operation("GET", "/v1/queries", "read", queries.all_queries, {200: f"an array; {_MEMORY}"}, meanwhile=True),
+    Operation("GET", "/v1/queries/{name}", "read", queries.query, {200: f"the query; {_MEMORY}"} | _MISSING, meanwhile=True),
     Operation(
         "PUT", "/v1/queries/{name}", "admin", queries.put_query,
         _PUT | {409: "its derived stream exists elsewhere, or is read and would be gone"},
@@ -77,9 +77,9 @@ _QUERIES = (
     ),
     Operation(
         "DELETE", "/v1/queries/{name}", "admin", queries.delete_query,
-        {204: "deleted", 409: "its derived stream is read"} | _MISSING,
+        {204: "deleted", 409: "its derived stream is read"} | _MISSING, meanwhile=True
     ),
-    Operation("POST", "/v1/queries/{name}/pause", "admin", queries.pause, {204: "paused"} | _MISSING),
+    Operation("POST", "/v1/queries/{name}/pause", "admin", queries.pause, {204: "paused"} | _MISSING, meanwhile=True),
     Operation("POST", "/v1/queries/{name}/resume", "admin", queries.resume, {204: "resumed"} | _MISSING),
     Operation(
         "POST", "/v1/validate", "read", queries.validate, {200: "problems and warnings"}, _TEXT, lasts="limited"
@@ -108,7 +108,7 @@ _QUERIES = (
             "limit": ("query", "rows at most"),
             "Last-Event-ID": ("header", "of server-sent events: the number of the last row seen; wins over after"),
         },
-        media=matches.FORMS, headers={matches.DAMAGED: "rows that were left out, as they are damaged on disk"},
+        media=matches.FORMS, headers={matches.DAMAGED: "rows that were left out, as they are damaged on disk"}, meanwhile=True
     ),
     Operation(
         "POST", "/v1/queries/{name}/replay", "read", queries.replay, {200: "rows", 400: "no JSON"} | _MISSING,
@@ -130,7 +130,14 @@ _QUERIES = (
 )  # fmt: skip
 _SERVICE = (
     Operation(
-        "GET", "/v1/deadletters", "read", system.dead_letters, {200: "lines"}, parameters=_AFTER, media=(NDJSON,)
+        "GET",
+        "/v1/deadletters",
+        "read",
+        system.dead_letters,
+        {200: "lines"},
+        parameters=_AFTER,
+        media=(NDJSON,),
+        meanwhile=True,
     ),
     Operation(
         "POST",
@@ -139,7 +146,7 @@ _SERVICE = (
         system.snapshot,
         {201: "state written, log trimmed", 503: "the disk fails: it is tried again", 507: "the disk is full"},
     ),
-    Operation("GET", "/healthz", "none", system.healthy, {200: "the process answers"}),
+    Operation("GET", "/healthz", "none", system.healthy, {200: "the process answers"}, meanwhile=True),
     Operation(
         "GET",
         "/readyz",
@@ -147,7 +154,7 @@ _SERVICE = (
         system.ready,
         {200: "ready; what waits for the disk", 503: "recovering, or the disk fails"},
     ),
-    Operation("GET", "/metrics", "read", system.measured, {200: "counters"}, media=("text/plain",)),
+    Operation("GET", "/metrics", "read", system.measured, {200: "counters"}, media=("text/plain",), meanwhile=True),
 )
 _RETAINED = (
     Operation(

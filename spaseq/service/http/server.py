@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from spaseq.errors import InputError, RunError
+from spaseq.service.core.matcher import GivenUp
 from spaseq.service.http.app import application
 from spaseq.service.http.protocol import Connections
 from spaseq.service.http.state import AppState
@@ -71,10 +72,14 @@ class Server(uvicorn.Server):
         """End soon, with all work of requests; a signal handler may call this."""
         self._state.ending.begin()
         self.should_exit = True
+        if (recovering := self._state.recovering) is not None:
+            recovering.end_recovery()
 
     async def _open(self) -> None:
         try:
             self._state.service = await self._state.change(self._opened)
+        except GivenUp:
+            assert self.should_exit
         except Exception as error:
             self.failure = error
             self.should_exit = True

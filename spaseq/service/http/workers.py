@@ -12,6 +12,7 @@ import anyio.to_thread
 from anyio import CancelScope, CapacityLimiter
 from starlette.requests import ClientDisconnect
 
+from spaseq.service.errors import Refused
 from spaseq.service.http.problem import later
 from spaseq.service.http.work import Ended, Ending, Work, work
 from spaseq.service.store.faults import refused
@@ -37,12 +38,14 @@ _Answer = TypeVar("_Answer")
 class Workers:
     """The core and the threads that call it; `service` is None while it recovers.
 
+    recovering  that service, once what it says of itself is true
     ending  ends the work of all requests
     busy    the threads that are at work now
     """
 
     def __init__(self) -> None:
         self.service: Service | None = None
+        self.recovering: Service | None = None
         self.ending = Ending()
         self.busy: set[int] = set()
         self._pushes, self._reads, self._changes = map(CapacityLimiter, (PUSHES_MAX, READS_MAX, CHANGES_MAX))
@@ -50,15 +53,23 @@ class Workers:
 
     @property
     def core(self) -> Service:
-        """The service; raises Refused (503) while it recovers."""
-        self.check_ready()
-        assert self.service is not None
-        return self.service
+        """The service, or the one that recovers; raises Refused (503) while neither can be asked."""
+        core = self.service or self.recovering
+        if core is None:
+            self.check_ready()
+        assert core is not None
+        return core
 
     def check_ready(self) -> None:
-        """Raises Refused (503) while the service recovers."""
+        """Raises Refused (503) while the service recovers, with how far it is."""
         if self.service is None:
-            raise later("the service reads its log: ask again")
+            known = {"position": 0, "of": 0, "query": None} if self.recovering is None else self.recovering.recovering
+            refusal = later("the service reads its log: ask again")
+            raise Refused(503, refusal.title, refusal.detail, members={"recovering": known}, headers=refusal.headers)
+
+    def recover_with(self, service: Service) -> None:
+        """Ask this service while it recovers."""
+        self.recovering = service
 
     async def accepted(self, stream: str, body: bytes, body_format: str, **named: str | None) -> dict[str, Any]:
         """The answer of 202 about a body, once its events are on disk.

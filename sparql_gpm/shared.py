@@ -26,6 +26,7 @@ from sparql_gpm.bounds import Exceeded, MatchBounds, TooManyTogether
 from sparql_gpm.columns import EventBatch, Ids, Mask, RowEvent, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.labels import OnLeftOut, PatternLabel, Supervision
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Need
@@ -74,21 +75,6 @@ class NamedPattern:
 
     shared: SharedPattern
     names: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PatternLabel:
-    """The name of a pattern and of its query, and name and IRI of the query's streams, by position."""
-
-    pattern: str = ""
-    query: str = ""
-    streams: tuple[tuple[str, str], ...] = ()
-
-
-OnLeftOut = Callable[[PatternLabel, EventBatch, Exceeded], object]
-"""Takes an event, by its place in a batch, that was not matched with a pattern, and why."""
-SetAside = Callable[[PatternLabel, EventBatch], Mask | None]
-"""The events of a batch that are not to be matched with a pattern, as was decided before; None: all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +236,7 @@ class Slice:
         """The solutions of a pattern in the events on its streams, or in some of these, with counts of the events."""
         pool, on = pattern.shared.pool, self.on(pattern.streams)
         some = on if wanted is None else on & wanted
-        aside = pool.looks_at(pattern.label, self.batch)
+        aside = pool.supervision.looks_at(pattern.label, self.batch)
         some = some if aside is None else some & ~aside
         view, left_out = self._survey(pool).view, partial(self.leave_out, pattern)
         return matcher.match(view, None if some.all() else some, pool.bounds, left_out, None if on.all() else on)
@@ -292,7 +278,7 @@ class Slice:
         survey = self._survey(shared.pool)
         if shared.number not in survey.touched:
             return Solutions(_NONE, dict.fromkeys(shared.matcher.variables, _NONE))
-        aside = shared.pool.looks_at(pattern.label, self.batch)
+        aside = shared.pool.supervision.looks_at(pattern.label, self.batch)
         if aside is not None:
             wanted = ~aside if wanted is None else wanted & ~aside
         return shared.matcher.match(survey.view, wanted, shared.pool.bounds, partial(self.leave_out, pattern))
@@ -320,16 +306,14 @@ class PatternPool:
     summary     of their needs
     bounds      for each event
     left_out    is called with each event that exceeds one
-    set_aside   knows the events that are not to be matched; None: there are none
-    watch       is told the pattern and the events that are matched next; None: nobody asks
+    supervision of what is matched
     """
 
     dictionary: Dictionary
     evaluator: ExpressionEvaluator
     bounds: MatchBounds = field(default_factory=MatchBounds)
     left_out: OnLeftOut = lambda label, batch, exceeded: None
-    set_aside: SetAside | None = None
-    watch: Callable[[PatternLabel, EventBatch | RowEvent], object] | None = None
+    supervision: Supervision = field(default_factory=Supervision)
     summary: Summary = field(default_factory=Summary)
     _summarises: bool = True
     _known: dict[_Key, SharedPattern] = field(default_factory=dict)
@@ -363,18 +347,6 @@ class PatternPool:
                 del self._known[shared.key]
             self._free.append(shared.number)
             self.dictionary.unpin(shared.pins)
-
-    def looks_at(self, label: PatternLabel, batch: EventBatch) -> Mask | None:
-        """The events of a batch that are set aside, before it is matched with a pattern; None: there are none."""
-        if self.watch is not None:
-            self.watch(label, batch)
-        return None if self.set_aside is None else self.set_aside(label, batch)
-
-    def matches(self, label: PatternLabel, event: RowEvent) -> bool:
-        """False if an event is set aside; before it is matched with a pattern by itself."""
-        if self.watch is not None:
-            self.watch(label, event)
-        return self.set_aside is None or self.set_aside(label, event.batch) is None
 
     def give_up_summary(self) -> None:
         """Match every pattern in every batch, to measure the summary."""

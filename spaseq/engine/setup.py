@@ -19,9 +19,10 @@ from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.labels import PatternLabel
 from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.pattern import Graph, Pattern, Service, Variable
-from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
+from sparql_gpm.shared import Entailed, PatternPool
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_knowledge

@@ -83,7 +83,7 @@ class RecordedJob(Job):
             return super()._open(iri, name, source)
         self._given[iri] = source
         if source.aside is not None:
-            self._setup.pool.set_aside = source.aside
+            self._setup.pool.supervision.set_aside = source.aside
         return source.batches(self._dictionary, _LeftOut(partial(self._keep_late, iri), self._keep_faulty))
 
     def _closing(self, iri: str) -> InPieces[None]:

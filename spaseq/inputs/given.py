@@ -10,8 +10,8 @@ import numpy as np
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.labels import SetAside
 from sparql_gpm.reading.event_builder import Malformed
-from sparql_gpm.shared import SetAside
 from spaseq.inputs.streams import SourceBatch
 
 _SOURCE = "log"

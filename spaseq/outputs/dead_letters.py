@@ -12,10 +12,10 @@ from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.event_text import quad_lines, time_line
+from sparql_gpm.labels import PatternLabel
 from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.reading.event_builder import TRUNCATED, Malformed
 from sparql_gpm.reading.raw_text import RawText
-from sparql_gpm.shared import PatternLabel
 from spaseq.errors import RunError
 from spaseq.outputs.destination import Output, OutputClosed
 

@@ -20,10 +20,10 @@ from sparql_gpm.bounds import Exceeded, MatchBounds, TooManyTogether
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.counted_matcher import CountedMatcher
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.labels import PatternLabel
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Needs
-from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
 from sparql_gpm.terms import Term, relabelled
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter

@@ -64,7 +64,9 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         symbol = self.compiled.program.conditions[condition].symbol
         matcher, bounds = self.matchers[symbol], MatchBounds() if self.pool is None else self.pool.bounds
         over: dict[int, Exceeded] = {}
-        aside = None if self.pool is None else self.pool.looks_at(label_of(self.compiled.query, symbol), batch)
+        aside = (
+            None if self.pool is None else self.pool.supervision.looks_at(label_of(self.compiled.query, symbol), batch)
+        )
 
         def exists(node: Exists, bindings: Mapping[str, Ids], count: int) -> Mask:
             return matcher.exists(

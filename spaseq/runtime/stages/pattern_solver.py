@@ -18,7 +18,8 @@ from automata.plan.semi_join import SemiJoinFilter
 from automata.slices.events import SymbolSolutions
 from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import Mask, Solutions
-from sparql_gpm.shared import NamedPattern, PatternLabel, Slice, StreamPattern
+from sparql_gpm.labels import PatternLabel
+from sparql_gpm.shared import NamedPattern, Slice, StreamPattern
 from sparql_gpm.slice_events import NamedEvents
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.partition_values import PartitionValues, partition_values

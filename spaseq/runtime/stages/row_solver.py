@@ -8,9 +8,10 @@ from functools import partial
 
 from sparql_gpm.bounds import Exceeded, TooCostly, within_one
 from sparql_gpm.columns import RowEvent
+from sparql_gpm.labels import PatternLabel
 from sparql_gpm.matching.row_matcher import RowMatcher, Triples
 from sparql_gpm.matching.unseen import Unseen
-from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool, SharedPattern
+from sparql_gpm.shared import NamedPattern, PatternPool, SharedPattern
 from sparql_gpm.slice_events import SingleEvent
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.partition_values import join_rows, row_partitions
@@ -108,7 +109,7 @@ class _Step:
     def _matched(self, triples: Triples, event: RowEvent, over: dict[int, Exceeded]) -> Sequence[SolutionRow]:
         """The solutions; `over` gets the event if it exceeds a bound, which is reported."""
         matcher, bounds = self.row_matcher, self.pool.bounds
-        if not self.pool.matches(self.label, event):
+        if not self.pool.supervision.lets(self.label, event):
             return ()
         if matcher is not None:
             match = matcher.solutions

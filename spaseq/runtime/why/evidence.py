@@ -13,7 +13,8 @@ from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
-from sparql_gpm.shared import PatternLabel, PatternPool
+from sparql_gpm.labels import PatternLabel
+from sparql_gpm.shared import PatternPool
 from sparql_gpm.terms import Term
 from spaseq.algebra.partitions import as_written
 from spaseq.physical.program import Compiled
@@ -96,7 +97,7 @@ class Evidence:
         reasons: dict[int, dict[int, str]] = {symbol: {} for symbol in found}
         for symbol, pattern in enumerate(self.compiled.query.patterns):
             label = label_of(self.compiled.query, symbol)
-            aside = None if self.pool.set_aside is None else self.pool.set_aside(label, self.every)
+            aside = self.pool.supervision.looks_at(label, self.every)
             reasons[symbol] = {} if aside is None else dict.fromkeys(np.flatnonzero(aside).tolist(), SET_ASIDE)
             reasons[symbol] |= {event: reason for each, event, reason in over if each.pattern == pattern.name}
         return found, reasons

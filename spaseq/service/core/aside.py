@@ -14,7 +14,8 @@ import numpy as np
 from sparql_gpm.bounds import Exceeded, MatchBounds
 from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.shared import PatternLabel, PatternPool
+from sparql_gpm.labels import PatternLabel
+from sparql_gpm.shared import PatternPool
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.service.core.records import EventAside, SetAside, Tried
 from spaseq.service.core.state import State
@@ -94,7 +95,7 @@ class Aside:
         self.decided.know(events)
         self._deadly = self._deadly if deadly is None else deadly
         if self.decided or self._deadly is not None:
-            self._pool.set_aside = self._of
+            self._pool.supervision.set_aside = self._of
 
     def take(self, at: int) -> SetAside | None:
         """The record of what was found since the last call, which is known from now on; None: nothing was."""

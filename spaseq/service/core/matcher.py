@@ -48,7 +48,7 @@ _T = TypeVar("_T")
 
 
 class GivenUp(NotWanted):
-    """What was being matched is given up: it is read again from the log."""
+    """An end of what was being matched: it is read again from the log."""
 
 
 _logger = logging.getLogger("spaseq.service")

@@ -81,7 +81,7 @@ class Operators:
         options = RunOptions(max_solutions=bounds.solutions, max_event_seconds=bounds.seconds)
         self._setup = Setup(impatient, options, self.dictionary, changing=True)
         pool = self._setup.pool
-        pool.bounds, pool.watch = replace(bounds, watch=watch), watch.look
+        pool.bounds, pool.supervision.watch = replace(bounds, watch=watch), watch.look
         self.aside = Aside(self.dictionary, pool)
         self.over = BatchOver(self._setup.bases)
         self._replaced: list[_Replaced] = []

@@ -48,7 +48,7 @@ class Replay:
         self._setup = Setup(named_knowledge(meanings, knowledge), options, self._dictionary)
         self._setup.pool.bounds = bounds
         if decided:
-            self._setup.pool.set_aside = decided.of
+            self._setup.pool.supervision.set_aside = decided.of
         self._network = Network(self._dictionary, NEVER_LATE_NS)
         self._found: list[str] = []
         self._counts = analyze

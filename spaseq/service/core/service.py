@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from arrays.wanted import awaited, while_wanted
+from arrays.wanted import while_wanted
 from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.aside import bounds_of
 from spaseq.service.core.clock import Clock, SystemClock
@@ -50,7 +50,6 @@ from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 
-_T = TypeVar("_T")
 KERNEL_STATE_BYTES_MIN = 1 << 20
 """A snapshot from this size on, some 50,000 terms, repays loading kernels that hold terms in tables."""
 
@@ -125,8 +124,8 @@ class Service:
     ) -> Service:
         """The service of a data folder, as it was, at work; raises what `DataFolder` does.
 
-        recovering  is told the service before it matches what the log has: it can be asked, and queries be stopped.
-                    When one was, it is told another service.
+        recovering  is told the service before it matches what the log has: it can be asked, and queries be stopped;
+                    when one was, it is told another service
         """
         folder = DataFolder(data) if isinstance(data, Path) else data
         try:
@@ -170,7 +169,7 @@ class Service:
 
     @property
     def recovering(self) -> dict[str, Any]:
-        """The place of a recovery: the number of the record that was matched last, of the last one, and the query."""
+        """The number of the record that was matched last, that of the last one, and the query that is matched."""
         return {"position": self._matcher.place.number, "of": self._recovery.of, "query": self._watch.query}
 
     def end_recovery(self) -> None:
@@ -354,9 +353,12 @@ class Service:
         self._matcher.call(self._matcher.save).result()
 
     def settled(self) -> None:
-        """Wait until all that was accepted has been read, and its rows are on disk."""
-        accepted = self._admission.durable.number
-        while self._matcher.call(lambda: self._matcher.state.number < accepted or bool(self._queries.lagging)).result():
+        """Wait until all that was accepted has been read, with what was set aside, and its rows are on disk."""
+        self._read_until(self._admission.durable.number)
+        self._read_until(self._admission.durable.number)
+
+    def _read_until(self, number: int) -> None:
+        while self._matcher.call(lambda: self._matcher.state.number < number or bool(self._queries.lagging)).result():
             pass
 
     def check_matching(self) -> None:
@@ -376,8 +378,6 @@ class Service:
         self._watch.close()
         self._queries.close()
         self._folder.close()
-
-    # --- inside -----------------------------------------------------------------------------------
 
     def _hand(self, place: Place, record: Record) -> None:
         self._matcher.hand(place, record)

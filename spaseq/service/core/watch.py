@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from sparql_gpm.columns import EventBatch, RowEvent
-from sparql_gpm.shared import PatternLabel
+from sparql_gpm.labels import PatternLabel
 from spaseq.service.log.files import sync_folder
 
 NOTED = "noted"

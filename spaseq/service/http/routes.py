@@ -68,7 +68,9 @@ _KNOWLEDGE = (
 )  # fmt: skip
 _QUERIES = (
     Operation("GET", "/v1/queries", "read", queries.all_queries, {200: f"an array; {_MEMORY}"}, meanwhile=True),
-    Operation("GET", "/v1/queries/{name}", "read", queries.query, {200: f"the query; {_MEMORY}"} | _MISSING, meanwhile=True),
+    Operation(
+        "GET", "/v1/queries/{name}", "read", queries.query, {200: f"the query; {_MEMORY}"} | _MISSING, meanwhile=True
+    ),
     Operation(
         "PUT", "/v1/queries/{name}", "admin", queries.put_query,
         _PUT | {409: "its derived stream exists elsewhere, or is read and would be gone"},
@@ -77,7 +79,7 @@ _QUERIES = (
     ),
     Operation(
         "DELETE", "/v1/queries/{name}", "admin", queries.delete_query,
-        {204: "deleted", 409: "its derived stream is read"} | _MISSING, meanwhile=True
+        {204: "deleted", 409: "its derived stream is read"} | _MISSING, meanwhile=True,
     ),
     Operation("POST", "/v1/queries/{name}/pause", "admin", queries.pause, {204: "paused"} | _MISSING, meanwhile=True),
     Operation("POST", "/v1/queries/{name}/resume", "admin", queries.resume, {204: "resumed"} | _MISSING),
@@ -108,7 +110,8 @@ _QUERIES = (
             "limit": ("query", "rows at most"),
             "Last-Event-ID": ("header", "of server-sent events: the number of the last row seen; wins over after"),
         },
-        media=matches.FORMS, headers={matches.DAMAGED: "rows that were left out, as they are damaged on disk"}, meanwhile=True
+        media=matches.FORMS, headers={matches.DAMAGED: "rows that were left out, as they are damaged on disk"},
+        meanwhile=True,
     ),
     Operation(
         "POST", "/v1/queries/{name}/replay", "read", queries.replay, {200: "rows", 400: "no JSON"} | _MISSING,

@@ -24,6 +24,7 @@ from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
 from tests.service.core.test_service import EACH, PROV
+from tests.waiting import PATIENCE_S, waited
 
 DAY = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 FEW = Limits(event_solutions=100)
@@ -224,11 +225,8 @@ def test_an_event_is_noted_while_it_is_matched_for_long_and_not_after(
 
     def begin(self: watch.Watch, event: int | None) -> None:
         original(self, event)
-        for _ in range(1_000):
-            if path.exists():
-                found.append(path.read_bytes())
-                return
-            threading.Event().wait(0.01)
+        waited(path.exists)
+        found.append(path.read_bytes())
 
     setting.again(FEW, killed=False)
     setting.put("one", PRODUCT)
@@ -270,7 +268,7 @@ class Recovering:
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(folder,))
         self._thread.start()
-        assert gate.reached.wait(60)
+        assert gate.reached.wait(PATIENCE_S)
 
     def _run(self, folder: Path) -> None:
         try:
@@ -285,16 +283,12 @@ class Recovering:
     def opened(self) -> Service:
         """The service, once the gate is open."""
         self.gate.open.set()
-        self._thread.join(60)
+        self._thread.join(PATIENCE_S)
         assert self.service is not None, self.failure
         return self.service
 
     def begun_again(self, times: int) -> None:
-        for _ in range(10_000):
-            if len(self.told) == times and self.gate.passes == times:
-                return
-            threading.Event().wait(0.002)
-        raise AssertionError(len(self.told))
+        waited(lambda: len(self.told) == times and self.gate.passes == times)
 
 
 @pytest.fixture
@@ -383,7 +377,7 @@ def test_a_recovery_that_is_to_end_is_given_up_and_goes_on_at_the_next_start(
 ) -> None:
     recovering = Recovering(left.folder, Gate(monkeypatch))
     recovering.now.end_recovery()
-    recovering._thread.join(60)
+    recovering._thread.join(PATIENCE_S)
     assert isinstance(recovering.failure, GivenUp)
     recovering.gate.open.set()
     left.service = Service.open(left.folder, FEW)
@@ -408,7 +402,7 @@ def test_a_service_ends_although_an_event_is_matched_without_end(
     monkeypatch.setattr(Matcher, "_read_events", read)
     setting.put("one", PRODUCT)
     setting.push(graph("a", 1, SMALL))
-    assert reached.wait(60)
+    assert reached.wait(PATIENCE_S)
     setting.service.close()
     monkeypatch.undo()
     setting.service = Service.open(setting.folder, FEW)

@@ -31,6 +31,37 @@ class SoundDisk:
         return []
 
 
+class MemoryRetained:
+    """What a core says of the events that it has."""
+
+    def __init__(self, core: MemoryCore) -> None:
+        self._core = core
+
+    def replay(self, name: str, start: str, end: str) -> Iterator[str]:
+        self._core.query(name)
+        if start > end:
+            raise Refused(422, "Unusable value", "from is behind to")
+        yield from (json.dumps({"query": name, "number": number}) for number in range(1200))
+
+    def newest_events(self, name: str, most: int) -> list[dict[str, Any]]:
+        self._core.stream(name)
+        return []
+
+    def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
+        self._core.query(name)
+        return {}
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        return {"properties": []}
+
+
+class MemoryCounters:
+    """The numbers of a core."""
+
+    def now(self) -> Mapping[str, float]:
+        return {"log_bytes": 17.0}
+
+
 class MemoryCore:
     """The interface of the core over dictionaries.
 
@@ -47,6 +78,7 @@ class MemoryCore:
         self.oldest = 1
         self.snapshots = 0
         self.disk = SoundDisk()
+        self.retained, self.counters = MemoryRetained(self), MemoryCounters()
         self.defect = ""
         self._streams: dict[str, StreamSettings] = {}
         self._kbs: dict[str, KnowledgeSettings] = {}
@@ -134,7 +166,14 @@ class MemoryCore:
 
     def query(self, name: str) -> dict[str, Any]:
         settings = self._one(self._queries, name)
-        counters = {"state": "running", "rows": len(self.found[name]), "runs": 0, "memory": 0, "error": None}
+        counters = {
+            "state": "running",
+            "rows": len(self.found[name]),
+            "runs": 0,
+            "memory": 0,
+            "set_aside": 0,
+            "error": None,
+        }
         return {**settings.shown(), "name": name, **counters, "since_seen": settings.since}
 
     def delete_query(self, name: str) -> None:
@@ -203,23 +242,6 @@ class MemoryCore:
     def damaged_rows(self, name: str, after: int | None, limit: int) -> int:
         return sum(is_in_a_place(line) for _, line in self.rows(name, after, limit))
 
-    def replay(self, name: str, start: str, end: str) -> Iterator[str]:
-        self._one(self._queries, name)
-        if start > end:
-            raise Refused(422, "Unusable value", "from is behind to")
-        yield from (json.dumps({"query": name, "number": number}) for number in range(1200))
-
-    def newest_events(self, name: str, most: int) -> list[dict[str, Any]]:
-        self._one(self._streams, name)
-        return []
-
-    def row_events(self, name: str, number: int) -> dict[str, list[dict[str, Any]]]:
-        self._one(self._queries, name)
-        return {}
-
-    def vocabulary(self) -> dict[str, list[str]]:
-        return {"properties": []}
-
     def dead_letters(self, after: int, limit: int) -> list[str]:
         return [json.dumps({"n": number, "reason": "late"}) for number in range(after + 1, 1201)][:limit]
 
@@ -229,9 +251,6 @@ class MemoryCore:
     def check_matching(self) -> None:
         if self.defect:
             raise Refused(503, "Matching has ended", self.defect)
-
-    def counters(self) -> Mapping[str, float]:
-        return {"log_bytes": 17.0}
 
     def _tell(self, name: str) -> None:
         for notify in list(self._told.get(name, ())):

@@ -34,9 +34,11 @@ class Since:
 class Log:
     """The records of a log, as far as rows follow from them.
 
+    solutions_max   in an event
     queries     by name, those that have seen nothing but the events behind a record
     """
 
+    solutions_max: int
     queries: dict[str, Since] = field(default_factory=dict)
     _records: list[tuple[int, Accepted | Advanced]] = field(default_factory=list)
     _watermarks: dict[str, int] = field(default_factory=dict)
@@ -60,7 +62,7 @@ class Log:
         if f"<{DB}>" in since.text or not all(iri in self._watermarks for iri in iris):
             return None
         found: list[Row] = []
-        engine = Engine(max_delay_ns=NO_DELAY_NS)
+        engine = Engine(max_delay_ns=NO_DELAY_NS, max_solutions=self.solutions_max)
         engine.register(query, found.append)
         for iri in iris:
             _advance(engine, iri, since.watermarks.get(iri, BEFORE_ALL))

@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from spaseq.service.core import history
-from spaseq.service.core.records import Accepted, Advanced, QueryPut, Record
+from spaseq.service.core.records import Accepted, Advanced, QueryPut, Record, SetAside, decoded
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from tests.service.lost_power import PowerLost
@@ -38,7 +38,7 @@ from tests.simulation.service_steps import (
     StepClock,
     Vanish,
 )
-from tests.simulation.under_test import DISK, Twin, UnderTest, comparable
+from tests.simulation.under_test import DISK, LIMITS, Twin, UnderTest, comparable
 from tests.strategies.stream import SECOND
 
 MARK_RECORDS = 16
@@ -63,7 +63,7 @@ class ServiceTrial:
         self._clients = Clients(self.under.service)
         self._rows: dict[tuple[str, int], int] = {}
         self._letters = 0
-        self._log = Log()
+        self._log = Log(LIMITS.event_solutions)
         self.counts: Counter[str] = Counter()
         self._read_log()
 
@@ -205,10 +205,16 @@ class ServiceTrial:
 
     def _read_log(self) -> list[Record]:
         """Let the twin read what the log has more since the last call; returns that."""
-        found = []
-        for number, data in self.under.records():
-            record = self.twin.take(number, data, self.under.folder / "data" / "kb")
+        found, copies = list[Record](), self.under.folder / "data" / "kb"
+        read = [(number, decoded(data), data) for number, data in self.under.records()]
+        for _, record, _ in read:
+            self.twin.know(record)
+        for number, record, data in read:
+            self.twin.take(number, record, data, copies)
             self._log.add(number, record, self._rows_of(record))
+            if isinstance(record, SetAside):
+                self.counts["set aside"] += len(record.events)
+                continue
             found.append(record)
             if isinstance(record, Accepted):
                 self.counts["events"] += record.count
@@ -228,6 +234,7 @@ class ServiceTrial:
     def _compare(self) -> None:
         service, twin = self.under.service, self.twin.service
         service.settled()
+        self._read_log()
         for what in ("streams", "kbs"):
             _same(what, getattr(service, what)(), getattr(twin, what)())
         _same("queries", _shown(service._overview.queries()), _shown(twin._overview.queries()))

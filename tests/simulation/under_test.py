@@ -14,7 +14,7 @@ import msgspec
 
 from spaseq.service.core.copies import PART
 from spaseq.service.core.folder import DataFolder
-from spaseq.service.core.records import Accepted, KnowledgePut, Record, decoded
+from spaseq.service.core.records import Accepted, KnowledgePut, Record, SetAside
 from spaseq.service.core.service import Service
 from spaseq.service.errors import Refused
 from spaseq.service.log.groups import Torn, groups
@@ -27,6 +27,8 @@ from tests.simulation.bodies import TEMPLATE
 from tests.simulation.faults import SteppedClock, held, losing_power, stop
 from tests.simulation.service_steps import Kill, Power, Request
 
+LIMITS = Limits(event_solutions=3)
+"""So few that some events are set aside."""
 DISK = (503, 507)
 """The statuses with which a request is refused as the disk fails."""
 
@@ -100,7 +102,7 @@ class UnderTest:
         opened: list[DataFolder] = []
         with losing_power(self.files, self.disk, again), suppress(PowerLost, OSError):
             opened.append(DataFolder(folder, self.files, self.disk.connect))
-            Service(opened[0], Limits(), self.clock).recover()
+            Service(opened[0], LIMITS, self.clock).recover()
 
         def end() -> None:
             for each in opened:
@@ -144,7 +146,7 @@ class UnderTest:
 
     def _opened(self) -> Service:
         """The service at work, without the thread that looks at the clock of the machine."""
-        service = Service(DataFolder(self.folder / "data", self.files, self.disk.connect), Limits(), self.clock)
+        service = Service(DataFolder(self.folder / "data", self.files, self.disk.connect), LIMITS, self.clock)
         service.recover()
         service._matcher.start()
         return service
@@ -163,10 +165,13 @@ class Twin:
     def __init__(self, folder: Path, clock: SteppedClock) -> None:
         self.folder = folder
         self._number = 0
-        self.service = Service(DataFolder(folder / "twin", FaultyFiles()), Limits(), clock)
+        self.service = Service(DataFolder(folder / "twin", FaultyFiles()), LIMITS, clock)
         self.service.recover()
+        self.service._matcher.at_work = True  # it reads what it is given
         self._admission = self.service._admission
         self._admission._submit = _decided
+        self._aside = self.service._queries.operators.aside
+        self.service._matcher._storing._decide = self._forget_aside
 
     def decision(self, request: Request) -> Record | Refused | None:
         """The record that a request is to become, its refusal, or None where it changes nothing."""
@@ -181,9 +186,17 @@ class Twin:
                 memory.identities.give_up()
         return None
 
-    def take(self, number: int, data: bytes, copies: Path) -> Record:
+    def know(self, record: Record) -> None:
+        """Know what the other one has set aside, before its events are read."""
+        if isinstance(record, SetAside):
+            self._aside.know(record.events)
+
+    def _forget_aside(self) -> None:
+        """Say nothing of what it sets aside by itself: in other batches, other events are matched for nothing."""
+        self._aside.take(0)
+
+    def take(self, number: int, record: Record, data: bytes, copies: Path) -> None:
         """Read the next record of the other one, whose copies of knowledge bases are in a folder."""
-        record = decoded(data)
         if isinstance(record, KnowledgePut) and not (own := self.folder / "twin" / "kb" / record.copy).exists():
             shutil.copyfile(copies / record.copy, own)
         place = self.service._log.append([data])
@@ -193,7 +206,6 @@ class Twin:
         matcher.hand(place, record)
         while matcher._waiting or matcher.queries.lagging:
             matcher._step()
-        return record
 
     def restarted(self) -> None:
         """The other one has been started again: for it, silence goes on where it was."""

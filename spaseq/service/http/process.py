@@ -53,7 +53,7 @@ class Arguments:
                 give_up(self.data)
             return DataFolder(self.data)
 
-    def opened(self, folder: DataFolder, recovering: Callable[[Service], None]) -> Service:
+    def opened(self, folder: DataFolder, recovering: Callable[[Service], None] | None = None) -> Service:
         """The service, recovered, with what the configuration declares; raises InputError.
 
         recovering  as of `Service.open`

@@ -34,6 +34,7 @@ class RunningServer:
     core: Any
     state: AppState
     port: int
+    server: Server
     client: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,10 +53,12 @@ class RunningServer:
 
 @contextmanager
 def served(
-    configuration: Configuration | None = None, opened: Callable[[MemoryCore], Any] | None = None
+    configuration: Configuration | None = None,
+    opened: Callable[[MemoryCore], Any] | None = None,
+    core: MemoryCore | None = None,
 ) -> Iterator[RunningServer]:
     """A server; `opened` is called while it opens its core."""
-    with _running(configuration, MemoryCore(), opened) as running:
+    with _running(configuration, core or MemoryCore(), opened) as running:
         yield running
 
 
@@ -88,7 +91,7 @@ def _running(
         server = Server(state, open_core, address_of(LOCAL, port))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        running = RunningServer(core, state, port)
+        running = RunningServer(core, state, port, server)
         try:
             waited(lambda: server.started and (opened is not None or state.service is not None))
             yield running

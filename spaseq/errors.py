@@ -113,18 +113,22 @@ def _rendered(problem: Problem, lines: Sequence[str], name: str) -> str:
     before, after = "…" if start else "", "…" if end < len(source) else ""
     indent = "".join("\t" if character == "\t" else " " for character in source[start : problem.column - 1])
     carets = "^" * max(1, min(problem.length, end - problem.column + 1))
-    message = _cut(problem.message)
+    message = _on_one_line(problem.message)
     where = f"{visible(name)}:{problem.line}:{problem.column}"
     parts = [f"{where}: {problem.severity}[{problem.code}]: {message}"]
     parts += [f"  {before}{visible(source[start:end])}{after}", f"  {' ' * len(before)}{indent}{carets}"]
     if problem.hint:
-        parts.append(f"  hint: {_cut(problem.hint)}")
+        parts.append(f"  hint: {_on_one_line(problem.hint)}")
     return "\n".join(parts)
 
 
-def _cut(text: str) -> str:
-    shown = visible(text[:_MESSAGE_CHARACTERS_MAX]).replace("\n", " ")
-    return shown if len(text) <= _MESSAGE_CHARACTERS_MAX else f"{shown}…"
+def shortened(text: str) -> str:
+    """A message or hint of at most `_MESSAGE_CHARACTERS_MAX` characters, cut and with an ellipsis if it is longer."""
+    return text if len(text) <= _MESSAGE_CHARACTERS_MAX else f"{text[: _MESSAGE_CHARACTERS_MAX - 1]}…"
+
+
+def _on_one_line(text: str) -> str:
+    return visible(shortened(text)).replace("\n", " ")
 
 
 def visible(text: str) -> str:

@@ -235,5 +235,6 @@ def extent(node: Node[S]) -> Span:
     match node:
         case Repetition(inner) | Optional(inner) | Negation(inner) | Limited(inner):
             end = node.limit.span.end if isinstance(node, Negation) and node.limit else node.span.end
-            return Span(extent(inner).start, max(extent(inner).end, end))
+            within = extent(inner)
+            return Span(within.start, max(within.end, end))
     return node.span

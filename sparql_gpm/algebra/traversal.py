@@ -91,9 +91,10 @@ def map_operands(expression: Expression, change: Callable[[Expression], Expressi
 
 def subexpressions(expression: Expression) -> Iterator[Expression]:
     """The expression and all below it; patterns of EXISTS are not entered."""
-    yield expression
-    for operand in operands(expression):
-        yield from subexpressions(operand)
+    waiting = [expression]
+    while waiting:
+        yield (found := waiting.pop())
+        waiting += reversed(operands(found))
 
 
 def exists_in(expression: Expression) -> tuple[Exists, ...]:

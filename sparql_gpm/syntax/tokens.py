@@ -19,6 +19,8 @@ _LETTERS = (
 )
 _MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
 """Characters of names beyond ASCII; a mark begins none."""
+PREFIX_PARTS_MAX = 100
+"""The dots inside of a prefix: a text of dots and letters is looked through for the colon of one no farther."""
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _EXPONENT = "[eE][+-]?[0-9]+"
 _ESCAPE = r"\\[tbnrf\\\x22']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
@@ -36,7 +38,7 @@ def token_patterns(ascii_only: bool) -> tuple[tuple[str, str], ...]:
     base = f"A-Za-z{letters}"
     start = f"{base}_"
     chars = rf"{start}\-0-9{marks}"
-    prefix = f"[{base}](?:[{chars}.]*[{chars}])?"
+    prefix = rf"[{base}][{chars}]*(?:\.+[{chars}]+){{0,{PREFIX_PARTS_MAX}}}"
     local = f"(?:[{start}:0-9]|{_ESCAPED})(?:(?:[{chars}:]|{_ESCAPED}|\\.+(?=[{chars}:%\\\\]))*)"
     long = "|".join(f"{quotes}(?:{character})*{quotes}" for quotes, character in LONG_STRINGS)
     return (
@@ -80,9 +82,9 @@ class Token:
         return self.kind == "word" and self.text.upper() in words
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """The tokens of the text, in order; what cannot be read is a token of kind `error`."""
-    for found in token_pattern(text.isascii()).finditer(text):
+def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
+    """The tokens of the text from `start` to `end`, in order; what cannot be read is a token of kind `error`."""
+    for found in token_pattern(text.isascii()).finditer(text, start, len(text) if end is None else end):
         kind = found.lastgroup
         assert kind is not None
         if kind != "skipped":

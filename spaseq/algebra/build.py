@@ -29,9 +29,10 @@ def build(query: AnyQuery) -> TemporalQuery:
     bound = frozenset(given).union(*(in_scope(defines[name].pattern) for name in names))
     streams = tuple((stream.name, stream.iri) for stream in query.streams)
     positions = {name: position for position, (name, _) in enumerate(streams)}
-    steps = tuple(_graph_pattern(query, defines[name], positions, bound, given) for name in names)
+    apart = _shown_apart(query) if given and query.template is None else frozenset[str]()
+    steps = tuple(_graph_pattern(query, defines[name], positions, bound, given, apart) for name in names)
     patterns = (*steps, *_using(query, given))
-    columns = _columns(query, steps, given)
+    columns, values = _columns(query, steps, given), _values(query)
     template = None
     if query.template is not None:
         template = tuple(in_template(triple, given, query.over_matches) for triple in query.template)
@@ -49,7 +50,7 @@ def build(query: AnyQuery) -> TemporalQuery:
         query.skip_to,
         query.distinct,
         query.limit,
-        tuple(_match_condition(query, each.expression, given) for each in query.filters),
+        tuple(_match_condition(each.expression, values, given) for each in query.filters),
         tuple(_column(bind, given) for bind in query.binds),
         columns,
         template,
@@ -81,9 +82,18 @@ def _outermost(expression: Expression) -> Iterator[Aggregate]:
 
 
 def _graph_pattern(
-    query: Query, define: Define, positions: dict[str, int], bound: frozenset[str], given: Mapping[str, str]
+    query: Query,
+    define: Define,
+    positions: dict[str, int],
+    bound: frozenset[str],
+    given: Mapping[str, str],
+    apart: frozenset[str],
 ) -> GraphPattern:
-    """The GPM of a step; `given` are the partition's variables under USING."""
+    """The GPM of a step.
+
+    given   the partition's variables under USING
+    apart   those of the steps that are shown apart from them
+    """
     scope = in_scope(define.pattern)
     pattern, conditions = define.pattern, []
     for condition in define.filters:
@@ -94,8 +104,9 @@ def _graph_pattern(
     body = query.text[define.body.start : define.body.end]
     written = (token.text[1:] for token in tokens(body) if token.text[:1] in "?$")
     bare, own = certain(define.pattern), (*define.event.variables, *written)
-    equal = (given.keys() & bare) - _shown_apart(query) if query.template is None else frozenset[str]()
-    variables = (*given.values(), *dict.fromkeys(name for name in own if name in scope - equal))
+    equal = (given.keys() & bare) - apart if query.template is None else frozenset[str]()
+    shown = scope - equal
+    variables = (*given.values(), *dict.fromkeys(name for name in own if name in shown))
     streams = tuple(dict.fromkeys(positions[name] for name in define.streams))
     return GraphPattern(
         define.name, streams, pattern, variables, (bare - equal).union(given.values()), tuple(conditions)
@@ -120,23 +131,33 @@ def _using(query: Query, given: Mapping[str, str]) -> Iterator[GraphPattern]:
         yield GraphPattern(USING, streams, query.using.pattern, variables, frozenset(variables), ())
 
 
-def _match_condition(query: Query, expression: Expression, given: Mapping[str, str]) -> MatchCondition:
-    inlined = expression
-    for bind in reversed(query.binds):
-        if bind.expression is not None:
-            inlined = _inlined(inlined, bind.variable, bind.expression)
+def _match_condition(
+    expression: Expression, values: Mapping[str, Expression], given: Mapping[str, str]
+) -> MatchCondition:
+    """A FILTER beside the DEFINEs, with the values of its BINDs in their places."""
+    inlined = _inlined(expression, values)
     at_end = inlined != expression or bool(aggregates(expression) or iterations(expression))
     return MatchCondition(of_match(inlined, given), at_end)
 
 
-def _inlined(expression: Expression, variable: str, value: Expression) -> Expression:
-    """The expression with `value` in place of a variable; BOUND becomes a test that `value` is no error."""
+def _values(query: Query) -> Mapping[str, Expression]:
+    """The value of each BIND beside the DEFINEs, with those of earlier ones in their places."""
+    values: dict[str, Expression] = {}
+    for bind in query.binds:
+        if bind.expression is not None:
+            values[bind.variable] = _inlined(bind.expression, values)
+    return values
+
+
+def _inlined(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """The expression with values in place of variables; BOUND becomes a test that the value is no error."""
     match expression:
         case Variable(name):
-            return value if name == variable else expression
-        case Call("BOUND", (Variable(name),)) if name == variable:
+            return values.get(name, expression)
+        case Call("BOUND", (Variable(name),)) if name in values:
+            value = values[name]
             return Call("COALESCE", (Call("SAMETERM", (value, value)), Constant(FALSE)))
-    return map_operands(expression, lambda operand: _inlined(operand, variable, value))
+    return map_operands(expression, lambda operand: _inlined(operand, values))
 
 
 def is_condition(expression: Expression, scope: frozenset[str], bound: frozenset[str]) -> bool:

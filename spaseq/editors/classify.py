@@ -59,7 +59,7 @@ def _kind(lexeme: Lexeme, in_sequence: bool) -> Kind:
 
 
 def _sparql(text: str, piece: Lexeme) -> Iterator[Classified]:
-    for token in sparql_tokens(text[: piece.span.end], piece.span.start, []):
+    for token in sparql_tokens(text, piece.span.start, [], piece.span.end):
         yield Classified(sparql_kind(token), token.start, token.end)
 
 

@@ -8,7 +8,7 @@ case of words and the blanks inside of quantifiers, so a formatted query has the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spaseq.editors.classify import classified
@@ -136,6 +136,8 @@ class _Writer:
         self._pieces = pieces
         self._line_end = line_end
         self._broken = _broken_groups(pieces)
+        self._earlier = _neighbours(pieces)
+        self._later = _neighbours(pieces[::-1])[::-1]
         self._open: list[_Bracket] = []
         self._indent = self._begun = self._outer = 0
 
@@ -192,14 +194,14 @@ class _Writer:
     def _indentation(self, index: int) -> int:
         """The indentation of a line that begins with a piece; that of a comment is that of what follows it."""
         around = self._open[-1].indent + 1 if self._open else 0
-        later = (piece for piece in self._pieces[index:] if piece.kind is not Kind.COMMENT)
-        following = next(later, None)
+        following = self._later[index]
         if following is None or following.clause or following.text in _CLOSING.values():
             return around
         if len(self._open) == self._outer:
             return self._begun + 1
-        earlier = (piece for piece in reversed(self._pieces[:index]) if piece.kind is not Kind.COMMENT)
-        return around + (self._open[-1].sign == "{" and _continues(next(earlier), following))
+        earlier = self._earlier[index - 1]
+        assert earlier is not None, self._pieces[:index]
+        return around + (self._open[-1].sign == "{" and _continues(earlier, following))
 
     def _blank(self, before: Piece, piece: Piece) -> bool:
         """True if a blank stands between two pieces of one line."""
@@ -252,6 +254,16 @@ def _continues(before: Piece, piece: Piece) -> bool:
     if before.kind in {Kind.OPERATOR, Kind.KEYWORD} and before.text != "UNDEF":
         return True
     return before.text in {";", ","} or piece.text in {";", ","} or piece.kind is Kind.OPERATOR
+
+
+def _neighbours(pieces: Iterable[Piece]) -> list[Piece | None]:
+    """For each piece it or the last one before it that is no comment."""
+    found: list[Piece | None] = []
+    last: Piece | None = None
+    for piece in pieces:
+        last = last if piece.kind is Kind.COMMENT else piece
+        found.append(last)
+    return found
 
 
 def _broken_groups(pieces: Sequence[Piece]) -> frozenset[int]:

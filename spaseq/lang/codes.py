@@ -247,6 +247,11 @@ class Code(Enum):
         "and no group could have the matches of all.",
         "Use a window of time, SLIDING, or GROUP BY in place of PARTITION BY.",
     )
+    BEYOND_BOUND = ("SQ065", "a query that is larger than its bounds",
+        "The steps of SEQ( ), their variables, or a condition with its BINDs in their places are more than a query may "
+        "have; `docs/reference/limits.md` has the bounds.",
+        "Divide the query, or write what repeats as a repetition; the message names the bound.",
+    )
     UNUSED_GPM = ("SQ101", "a DEFINE that SEQ( ) never uses",
         "The GPM matches nothing, since SEQ( ) does not name it; often the Name in SEQ( ) is another one.",
         "Give it its place in SEQ( ), or leave it out.",

@@ -89,16 +89,16 @@ def expression_end(text: str, start: int) -> Cut:
     return Cut(len(text), False, tuple(bad))
 
 
-def sparql_tokens(text: str, start: int, bad: list[BadToken]) -> Iterator[Token]:
-    """The SPARQL tokens from `start`, at their offsets in `text`; text that is no token goes to `bad`."""
-    while start < len(text):
-        for token in tokens(text[start:]):
-            placed = Token(token.kind, token.text, token.start + start, token.end + start)
+def sparql_tokens(text: str, start: int, bad: list[BadToken], end: int | None = None) -> Iterator[Token]:
+    """The SPARQL tokens from `start` to `end`; text that is no token goes to `bad`."""
+    stop = len(text) if end is None else end
+    while start < stop:
+        for token in tokens(text, start, stop):
             if token.kind == "error":
-                bad.append(_bad_token(placed))
-                start = _resumption(text, placed)
+                bad.append(_bad_token(token))
+                start = _resumption(text, token)
                 break
-            yield placed
+            yield token
         else:
             return
 

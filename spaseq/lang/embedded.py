@@ -273,7 +273,7 @@ class Embedded:
         return parts
 
     def _tokens(self, span: Span) -> list[Token]:
-        return list(sparql_tokens(self._text[: span.end], span.start, []))
+        return list(sparql_tokens(self._text, span.start, [], span.end))
 
 
 def uses(read: Sequence[Token]) -> Uses:

@@ -15,22 +15,24 @@ from spaseq.lang.lexemes import DEFINITION, OUTER
 from spaseq.lang.report import Report
 
 _PAGE = "docs/coming-from.md"
-_IRI = r"(?:<[^>]*>|(?:\w[\w.-]*)?:[\w.-]*)"
+_NEAR = "{0,300}"
+"""Characters between two brackets of a hallmark: no more are looked through for the closing one."""
+_IRI = rf"(?:<[^>]{_NEAR}>|(?:\w[\w.-]{_NEAR})?:[\w.-]*)"
 _ESPER_WINDOWS = "time|length|time_batch|length_batch|ext_timed|ext_timed_batch|keepall|lastevent|unique|firstevent"
 _HALLMARKS = (
     ("SQL MATCH_RECOGNIZE", r"\bMATCH_RECOGNIZE\b"),
-    ("FlinkCEP", r"\bPattern\s*\.\s*(?:<[^>]*>\s*)?begin(?=\s*[(\[])"),
+    ("FlinkCEP", rf"\bPattern\s*\.\s*(?:<[^>]{_NEAR}>\s*)?begin(?=\s*[(\[])"),
     ("RSP-QL", r"\bFROM\s+NAMED\s+WINDOW\b"),
     ("RSP-QL", r"\b(?:REGISTER|CONSTRUCT|SELECT|AS)\s+[IRD]STREAM\b"),
     ("RSP-QL", rf"\bWINDOW\s+(?:{_IRI}|[?$]\w+)(?=\s*\{{)"),
     ("C-SPARQL", r"\bREGISTER\s+QUERY\b"),
     ("C-SPARQL", r"\bCOMPUTED\s+EVERY\b"),
     ("C-SPARQL", rf"\bFROM\s+(?:NAMED\s+)?STREAM\s+{_IRI}\s*\[\s*RANGE\b"),
-    ("CQELS", rf"(?<!FROM )(?<!NAMED )\bSTREAM\s+(?:{_IRI}|[?$]\w+)\s*\[[^\]]*\](?=\s*\{{)"),
+    ("CQELS", rf"(?<!FROM )(?<!NAMED )\bSTREAM\s+(?:{_IRI}|[?$]\w+)\s*\[[^\]]{_NEAR}\](?=\s*\{{)"),
     ("EP-SPARQL", r"\}\s*(?:SEQ|EQUALS)(?=\s*\{)"),
     ("EP-SPARQL", r"\b(?:OPTIONALSEQ|EQUALSOPTIONAL)(?=\s*\{)"),
     ("EP-SPARQL", r"\bget(?:DURATION|STARTTIME|ENDTIME)(?=\s*\()"),
-    ("EPL (Esper)", r"\bPATTERN\s*(?:@\w+(?:\([^)]*\))?\s*)*\["),
+    ("EPL (Esper)", rf"\bPATTERN\s*(?:@\w+(?:\([^)]{_NEAR}\))?\s*)*\["),
     ("EPL (Esper)", r"\bFROM\s+EVERY\b"),
     ("EPL (Esper)", rf"#(?:{_ESPER_WINDOWS})\s*\("),
     ("EPL (Esper)", r"\.(?:win|std|ext)\s*:\s*\w+(?=\s*\()"),

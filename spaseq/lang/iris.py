@@ -8,7 +8,7 @@ from sparql_gpm.iris import resolve_iri
 from sparql_gpm.syntax.tokens import unescape
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause, Declaration, Word
-from spaseq.lang.report import Report, choices_hint
+from spaseq.lang.report import Report
 
 
 class Namespace:
@@ -52,7 +52,8 @@ class Namespace:
             return
         self._undeclared.add(prefix)
         write = f"declare it: PREFIX {prefix}: <…>"
-        hint = choices_hint(f"{prefix}:", [f"{known}:" for known in self.prefixes], f"{write}; declared here: {{}}")
+        known = (f"{known}:" for known in self.prefixes)
+        hint = self._report.choices_hint(f"{prefix}:", known, f"{write}; declared here: {{}}")
         self._report.add(Code.UNDECLARED_PREFIX, word.span, f"undeclared prefix '{prefix}:'", hint or write)
 
     def with_undeclared(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from automata.plan.expression import Span
+from sparql_gpm.syntax.tokens import PREFIX_PARTS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ _LOCAL = r"(?:[\w:%\-]|\\[_~.\-!$&'()*+,;=/?#@%]|\.(?=[\w:%.\-\\]))*"
 SHORT_STRING = r'''"(?:[^"\\\r\n]|\\.)*"''' + r"|'(?:[^'\\\r\n]|\\.)*'"
 _LONG_STRING = r'''"""(?:[^"\\]|\\.|"{1,2}(?!"))*"""''' + r"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*'''"
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_BLANK = "(?:[\\s\ufeff]|#[^\\r\\n]*)+"
+_BLANK = "(?:[\\s\ufeff]+|#[^\\r\\n]*)+"
 
 OUTER_PATTERNS = (
     ("SPACE", _BLANK),
@@ -68,7 +69,7 @@ OUTER_PATTERNS = (
     ("STRING", f"{_LONG_STRING}|{SHORT_STRING}"),
     ("BAD_STRING", r"""["'][^\r\n]*"""),
     ("VAR", r"[?$]\w+"),
-    ("PNAME", rf"(?:[^\W\d_](?:[\w\-]|\.(?=[\w.\-]*:))*)?:{_LOCAL}"),
+    ("PNAME", rf"(?:[^\W\d_][\w\-]*(?:\.+[\w\-]+){{0,{PREFIX_PARTS_MAX}}}\.*)?:{_LOCAL}"),
     ("WORD", r"[^\W\d]\w*"),
     ("NUMBER", _NUMBER),
     ("LANGTAG", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),

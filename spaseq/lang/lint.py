@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity, children, steps, walk
+from automata.plan.expression import Contiguity, Span, children, steps, walk
 from automata.plan.program import Selector, Skip
 from sparql_gpm.algebra.scope import expression_variables, in_scope
 from spaseq.lang import ast
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Word
 from spaseq.lang.limits import warn_of_limits
-from spaseq.lang.lint_expressions import check_expressions, open_variables, place_of
+from spaseq.lang.lint_expressions import check_expressions, open_variables, places_of
 from spaseq.lang.report import Report, listed
 
 _FEWEST = frozenset({Selector.NEXT, Selector.LAST, Selector.MAX})
@@ -27,12 +27,16 @@ _FEWEST = frozenset({Selector.NEXT, Selector.LAST, Selector.MAX})
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A step of SEQ( ) with the nodes around it, outermost first, its GPM and the variables in scope there."""
+    """A step of SEQ( ) with the nodes around it, outermost first, its GPM and the variables in scope there.
+
+    ids     of the nodes around it
+    """
 
     step: nodes.Step[str]
     around: tuple[ast.Expr, ...]
     define: ast.Define
     binds: frozenset[str]
+    ids: frozenset[int]
 
     @property
     def positive(self) -> bool:
@@ -46,9 +50,9 @@ class _Place:
 
 def lint(query: ast.Query, selector: Word | None, report: Report) -> None:
     """Reports every warning of a query without errors; `selector` is the word after SELECT or CONSTRUCT."""
-    defines = {define.name: define for define in query.defines}
+    defines = {define.name: (define, in_scope(define.pattern)) for define in query.defines}
     places = [
-        _Place(step, around, defines[step.symbol], in_scope(defines[step.symbol].pattern))
+        _Place(step, around, *defines[step.symbol], frozenset(map(id, around)))
         for step, around in steps(query.sequence)
     ]
     if query.selector in {Selector.ALL, Selector.STRICT}:
@@ -111,21 +115,31 @@ def _check_iterations(query: ast.Query, places: Sequence[_Place], report: Report
     """Warns, once for each variable, of a step that meets the last of many values that a repetition binds."""
     users = _users(places)
     warned = set(query.partition)
+    found: dict[str, Mapping[str, Span]] = {}
     for binder in (place for place in places if place.positive and place.repetitions()):
         for name in sorted(binder.binds - warned):
             repetitions = _first_bound_inside(name, binder, users[name])
             for user in users[name]:
-                outside = any(id(node) not in _ids(user) for node in repetitions)
+                outside = any(id(node) not in user.ids for node in repetitions)
                 if name not in warned and outside and _follows(binder, user):
                     warned.add(name)
-                    _warn_iterations(name, binder, user, query.text, places, report)
+                    define = user.define
+                    if define.name not in found:
+                        found[define.name] = places_of(query.text, define)
+                    at = found[define.name].get(name) or user.step.span
+                    _warn_iterations(name, binder, user, at, places, report)
+                    break
 
 
 def _users(places: Sequence[_Place]) -> Mapping[str, list[_Place]]:
     """For each variable the steps that bind it or use its value in a condition."""
     users: defaultdict[str, list[_Place]] = defaultdict(list)
+    used: dict[str, frozenset[str]] = {}
     for place in places:
-        for name in place.binds.union(*(open_variables(found.expression) for found in place.define.filters)):
+        define = place.define
+        if define.name not in used:
+            used[define.name] = place.binds.union(*(open_variables(found.expression) for found in define.filters))
+        for name in used[define.name]:
             users[name].append(place)
     return users
 
@@ -133,17 +147,12 @@ def _users(places: Sequence[_Place]) -> Mapping[str, list[_Place]]:
 def _first_bound_inside(name: str, binder: _Place, users: Sequence[_Place]) -> list[nodes.Repetition[str]]:
     """The repetitions around a step that binds a variable outside of which no earlier step binds it."""
     earlier = [p for p in users if p.positive and name in p.binds and _precedes(p, binder)]
-    return [node for node in binder.repetitions() if all(id(node) in _ids(place) for place in earlier)]
-
-
-def _ids(place: _Place) -> set[int]:
-    return {id(node) for node in place.around}
+    return [node for node in binder.repetitions() if all(id(node) in place.ids for place in earlier)]
 
 
 def _joint(one: _Place, other: _Place) -> ast.Expr | None:
     """The innermost node around both steps; None where the sequence has one step."""
-    outside = _ids(other)
-    return next((node for node in reversed(one.around) if id(node) in outside), None)
+    return next((node for node in reversed(one.around) if id(node) in other.ids), None)
 
 
 def _precedes(one: _Place, other: _Place) -> bool:
@@ -158,9 +167,8 @@ def _follows(binder: _Place, user: _Place) -> bool:
 
 
 def _warn_iterations(
-    name: str, binder: _Place, user: _Place, text: str, places: Sequence[_Place], report: Report
+    name: str, binder: _Place, user: _Place, at: Span, places: Sequence[_Place], report: Report
 ) -> None:
-    at = place_of(text, user.define, name) or user.step.span
     step, repeated = user.step.symbol, binder.step.symbol
     message = f"the iterations of {repeated} may differ in ?{name}, and {step} meets its value at the last one"
     if all(name in place.binds for place in places if place.positive):
@@ -225,17 +233,31 @@ def _relations(query: ast.Query, places: Sequence[_Place]) -> Iterator[list[int]
     for number, place in enumerate(places):
         for name in frozenset[str]().union(*(expression_variables(f.expression) for f in place.define.filters)):
             yield [number, *binders.get(name, [])[:1]]
-    for used in _used_beside(query):
-        if related := [binders[name][0] for name in sorted(used) if name in binders]:
-            yield related
+    yield from _related_beside(query, {name: numbers[0] for name, numbers in binders.items()})
 
 
-def _used_beside(query: ast.Query) -> Iterator[frozenset[str]]:
-    """The variables of each FILTER beside the DEFINEs, with those that its BINDs are computed from."""
+def _related_beside(query: ast.Query, binders: Mapping[str, int]) -> Iterator[list[int]]:
+    """The steps that a FILTER beside the DEFINEs relates: those that bind what it and its BINDs are computed from.
+
+    What a BIND is computed from is followed once: a second FILTER that uses it relates its own steps to one of those.
+    """
     computed: dict[str, frozenset[str]] = {}
     for bind in query.binds:
-        used = expression_variables(bind.expression) if bind.expression else frozenset[str]()
-        computed[bind.variable] = used.union(*(computed.get(name, frozenset()) for name in used))
+        computed[bind.variable] = expression_variables(bind.expression) if bind.expression else frozenset()
+    followed: dict[str, int] = {}
     for condition in query.filters:
-        used = expression_variables(condition.expression)
-        yield used.union(*(computed.get(name, frozenset()) for name in used))
+        related: list[int] = []
+        new: set[str] = set()
+        waiting = sorted(expression_variables(condition.expression), reverse=True)
+        while waiting:
+            name = waiting.pop()
+            if name in binders:
+                related.append(binders[name])
+            elif name in followed:
+                related.append(followed[name])
+            elif name in computed and name not in new:
+                new.add(name)
+                waiting += sorted(computed[name], reverse=True)
+        if related:
+            followed.update(dict.fromkeys(new, related[0]))
+            yield related

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from automata.plan.expression import Repetition, Span, steps
 from sparql_gpm.algebra.scope import in_scope, iterations, mentioned
@@ -46,9 +46,12 @@ def check_expressions(query: ast.Query, report: Report) -> None:
     for condition in (*query.filters, *filter(None, [query.having])):
         if compared := list(_strings(condition.expression)):
             _warn_strings(compared, _tokens(query.text, condition.span), report)
-    for column in (*(query.columns or ()), *query.binds):
-        if column.expression is not None and (compared := list(_strings(column.expression))):
-            _warn_strings(compared, _tokens(query.text, Span(0, column.span.start))[::-1], report)
+    for columns in (query.columns or (), query.binds):
+        end = 0
+        for column in columns:
+            if column.expression is not None and (compared := list(_strings(column.expression))):
+                _warn_strings(compared, _tokens(query.text, Span(end, column.span.start))[::-1], report)
+            end = column.span.end
 
 
 def open_variables(expression: Expression) -> frozenset[str]:
@@ -63,19 +66,21 @@ def open_variables(expression: Expression) -> frozenset[str]:
     return frozenset[str]().union(*map(open_variables, operands(expression)))
 
 
-def place_of(text: str, define: ast.Define, name: str) -> Span | None:
-    """The first place of a variable in the body of a GPM outside of aggregates, PREV, FIRST and LAST."""
+def places_of(text: str, define: ast.Define) -> Mapping[str, Span]:
+    """The first place of each variable in the body of a GPM outside of aggregates, PREV, FIRST and LAST."""
+    places: dict[str, Span] = {}
     read = _tokens(text, define.body)
     for index, token in enumerate(read):
+        if token.kind != "variable" or token.text[1:] in places:
+            continue
         before = [each for each in read[max(index - 3, 0) : index] if not each.is_word("DISTINCT")][-2:]
-        folded = len(before) == 2 and before[0].is_word(*_FOLDS) and before[1].text == "("
-        if token.kind == "variable" and token.text[1:] == name and not folded:
-            return Span(token.start, token.end)
-    return None
+        if not (len(before) == 2 and before[0].is_word(*_FOLDS) and before[1].text == "("):
+            places[token.text[1:]] = Span(token.start, token.end)
+    return places
 
 
 def _tokens(text: str, span: Span) -> list[Token]:
-    return list(sparql_tokens(text[: span.end], span.start, []))
+    return list(sparql_tokens(text, span.start, [], span.end))
 
 
 def _expressions(define: ast.Define) -> Iterator[Expression]:
@@ -99,9 +104,10 @@ def _below(patterns: Iterable[Pattern]) -> Iterator[Expression]:
 
 def _check_prev(text: str, found: ast.TopLevelFilter, repeated: _Repeated, around: set[int], report: Report) -> None:
     """Warns of a FILTER that is false where PREV has no value; `around` are the ids of the nodes around its step."""
-    for name in dict.fromkeys(each.variable for each in iterations(found.expression) if each.name == "PREV"):
-        if _guarded(found.expression, name) or not _fails(found.expression, name):
-            continue
+    names = list(dict.fromkeys(each.variable for each in iterations(found.expression) if each.name == "PREV"))
+    unguarded = (_failing(found.expression) - _guarded(found.expression)) if names else frozenset()
+    places = _prev_places(_tokens(text, found.span)) if unguarded else {}
+    for name in filter(unguarded.__contains__, names):
         inside = any(id(node) in around for node in repeated[name])
         if not inside and all(node.at_least >= 2 for node in repeated[name]):
             continue
@@ -111,7 +117,7 @@ def _check_prev(text: str, found: ast.TopLevelFilter, repeated: _Repeated, aroun
                 f"PREV(?{name}) has no value at the first iteration: this FILTER is false, and no repetition begins"
             )
         hint = f"write FILTER (!BOUND(PREV(?{name})) || …), or COALESCE(PREV(?{name}), …)"
-        report.add(Code.UNGUARDED_PREV, _prev(_tokens(text, found.span), name), message, hint)
+        report.add(Code.UNGUARDED_PREV, places[name], message, hint)
 
 
 def _repetitions(query: ast.Query) -> _Repeated:
@@ -126,45 +132,49 @@ def _repetitions(query: ast.Query) -> _Repeated:
     return repeated
 
 
-def _prev(read: Sequence[Token], name: str) -> Span:
-    """The place of `PREV(?name)` in the tokens of a FILTER."""
-    places = (
-        token for token, after in zip(read, read[2:], strict=False) if token.is_word("PREV") and after.text[1:] == name
-    )
-    token = next(places)
-    return Span(token.start, token.end)
+def _prev_places(read: Sequence[Token]) -> Mapping[str, Span]:
+    """The first place of each `PREV(?name)` in the tokens of a FILTER, by name."""
+    places: dict[str, Span] = {}
+    for token, after in zip(read, read[2:], strict=False):
+        if token.is_word("PREV"):
+            places.setdefault(after.text[1:], Span(token.start, token.end))
+    return places
 
 
-def _guarded(expression: Expression, name: str) -> bool:
-    """True if BOUND or COALESCE asks for the value of PREV."""
-    guards = (
-        each for each in subexpressions(expression) if isinstance(each, Call) and each.name in {"BOUND", "COALESCE"}
-    )
-    return any(Iteration("PREV", name) in subexpressions(guard) for guard in guards)
+def _guarded(expression: Expression) -> frozenset[str]:
+    """The names for which BOUND or COALESCE asks for the value of PREV."""
+    match expression:
+        case Call("BOUND" | "COALESCE"):
+            return frozenset(
+                each.variable
+                for each in subexpressions(expression)
+                if isinstance(each, Iteration) and each.name == "PREV"
+            )
+    return frozenset[str]().union(*map(_guarded, operands(expression)))
 
 
-def _fails(expression: Expression, name: str) -> bool:
-    """True if the expression is an error or false whenever PREV(?name) is unbound."""
+def _failing(expression: Expression) -> frozenset[str]:
+    """The names such that the expression is an error or false whenever their PREV is unbound."""
     match expression:
         case Call("&&", arguments):
-            return any(_fails(each, name) for each in arguments)
+            return frozenset[str]().union(*map(_failing, arguments))
         case Call("||", arguments):
-            return all(_fails(each, name) for each in arguments)
-    return _errs(expression, name)
+            return frozenset.intersection(*map(_failing, arguments))
+    return _erring(expression)
 
 
-def _errs(expression: Expression, name: str) -> bool:
-    """True if the expression is an error whenever PREV(?name) is unbound."""
+def _erring(expression: Expression) -> frozenset[str]:
+    """The names such that the expression is an error whenever their PREV is unbound."""
     match expression:
         case Iteration("PREV", variable):
-            return variable == name
+            return frozenset({variable})
         case Call("&&" | "||", arguments):
-            return all(_errs(each, name) for each in arguments)
+            return frozenset.intersection(*map(_erring, arguments))
         case Call("IF" | "IN" | "NOTIN", arguments):
-            return _errs(arguments[0], name)
+            return _erring(arguments[0])
         case Call("BOUND" | "COALESCE"):
-            return False
-    return any(_errs(each, name) for each in operands(expression))
+            return frozenset()
+    return frozenset[str]().union(*map(_erring, operands(expression)))
 
 
 # --- numbers and strings ---
@@ -172,11 +182,10 @@ def _errs(expression: Expression, name: str) -> bool:
 
 def _warn_strings(compared: Iterable[str], read: Sequence[Token], report: Report) -> None:
     """Warns of strings that numbers are compared with; `read` holds their tokens."""
-    taken: set[int] = set()
+    places = _string_places(read)
     for value in compared:
-        index = _string_place(value, read, taken)
-        if index is not None:
-            taken.add(index)
+        if waiting := places.get(value):
+            index = waiting.popleft()
             span = Span(read[index].start, read[index].end)
             message = "a number or duration is never equal to a string, nor less or greater, whatever its value is"
             hint = 'write the number without quotation marks, or a typed literal such as "PT5M"^^xsd:dayTimeDuration'
@@ -207,23 +216,21 @@ def _is_number(expression: Expression) -> bool:
     return False
 
 
-def _string_place(value: str, read: Sequence[Token], taken: Collection[int]) -> int | None:
-    """The index of a plain string next to a comparison, rather of a number than of a variable."""
-    places = [
-        index
-        for index, token in enumerate(read)
-        if index not in taken and token.kind == "string" and string_value(token.text) == value
-    ]
-    compared = [index for index in places if any(sign in _COMPARISONS for sign, _, _ in _sides(index, read))]
-    numbers = [
-        index
-        for index in compared
-        if any(
-            sign in _COMPARISONS and (not other.startswith(("?", "$")) or beyond in _OPERATORS)
-            for sign, other, beyond in _sides(index, read)
-        )
-    ]
-    return next(iter(numbers or compared or places), None)
+def _string_places(read: Sequence[Token]) -> Mapping[str, deque[int]]:
+    """The indexes of each plain string: next to a comparison of a number, then of a variable, then elsewhere."""
+    ranked: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for index, token in enumerate(read):
+        if token.kind == "string":
+            ranked[string_value(token.text)].append((_rank(index, read), index))
+    return {value: deque(index for _, index in sorted(places)) for value, places in ranked.items()}
+
+
+def _rank(index: int, read: Sequence[Token]) -> int:
+    """The rank of a string among equal ones: the greater, the less it looks like the one that is compared."""
+    compared = [(other, beyond) for sign, other, beyond in _sides(index, read) if sign in _COMPARISONS]
+    if any(not other.startswith(("?", "$")) or beyond in _OPERATORS for other, beyond in compared):
+        return 0
+    return 1 if compared else 2
 
 
 def _sides(index: int, read: Sequence[Token]) -> Iterator[tuple[str, str, str]]:

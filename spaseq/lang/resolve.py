@@ -11,13 +11,14 @@ from automata.plan.expression import Step
 from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import TRUE, Constant
 from spaseq.lang import ast, drafts
+from spaseq.lang.bounds import check_conditions, within_steps, within_variables
 from spaseq.lang.codes import Code
 from spaseq.lang.embedded import Embedded, Gpm, Uses, UsingGroup
 from spaseq.lang.iris import Namespace
 from spaseq.lang.limits import check_limits
 from spaseq.lang.lint import lint
 from spaseq.lang.numbers import read_count, read_window
-from spaseq.lang.report import Report, choices_hint
+from spaseq.lang.report import Report
 from spaseq.lang.scopes import Scopes, occurrences
 from spaseq.lang.structure import check_structure
 
@@ -170,13 +171,13 @@ class Resolver:
     def _gpms(self) -> dict[str, Gpm | None]:
         """The definitions by Name; None for one whose body could not be read."""
         streams = {clause.name.text for clause in self._all(drafts.StreamClause)}
-        unread = self._unread()
+        known = streams | self._unread()
         gpms: dict[str, Gpm | None] = {}
         for clause in self._all(drafts.DefineClause):
             check_wanted()
             for stream in clause.streams:
-                if streams and stream.text not in streams | unread:
-                    hint = choices_hint(stream.text, streams, "declared here: {}")
+                if streams and stream.text not in known:
+                    hint = self._report.choices_hint(stream.text, streams, "declared here: {}")
                     message = f"no stream '{stream.text}' is declared"
                     self._report.add(Code.UNDECLARED_STREAM, stream.span, message, hint)
             gpm = self._embedded.gpm(clause)
@@ -200,9 +201,13 @@ class Resolver:
         if clause is None:
             return None
         sequence = clause.sequence
+        found = tuple(occurrences(sequence))
+        if not within_steps(found, self._report):
+            return None
         check_structure(sequence, self._text, self._report)
         check_limits(sequence, self._report)
-        found = tuple(occurrences(sequence))
+        if not within_variables(found, {name: gpm.binds for name, gpm in gpms.items() if gpm}, self._report):
+            return None
         self._check_names([occurrence.step for occurrence in found], gpms)
         given = self._given()
         scopes = Scopes(found, gpms, self._report, given)
@@ -210,6 +215,7 @@ class Resolver:
             scopes.check_using(using, self._partition())
         elif not given:
             scopes.check_partition(self._partition())
+        check_conditions([bind for bind, _ in beside.binds], (each for each, _ in beside.filters), self._report)
         scopes.check_binds(beside.binds)
         for _, used in beside.filters:
             scopes.check_outside(used, "a FILTER beside the DEFINEs")
@@ -249,7 +255,7 @@ class Resolver:
         """Reports SKIP TO of a Name that no step takes."""
         after = self._first(drafts.AfterClause)
         if after and after.to and after.to.text not in positive:
-            hint = choices_hint(after.to.text, positive, "steps that take events: {}")
+            hint = self._report.choices_hint(after.to.text, positive, "steps that take events: {}")
             message = f"no step of SEQ( ) takes events as '{after.to.text}'"
             self._report.add(Code.SKIP_TO, after.to.span, message, hint)
 
@@ -259,7 +265,7 @@ class Resolver:
         for step in steps:
             name = step.symbol
             if name not in gpms and name not in unread:
-                hint = choices_hint(name, gpms, "defined here: {}")
+                hint = self._report.choices_hint(name, gpms, "defined here: {}")
                 self._report.add(Code.UNDEFINED_NAME, step.span, f"no DEFINE for pattern '{name}'", hint)
         used = {step.symbol for step in steps}
         for clause in self._all(drafts.DefineClause):

@@ -134,8 +134,9 @@ class _Scanner:
         return Lexeme(kind, self._text[span.start : span.end], span)
 
     def _sequence(self) -> Iterator[Lexeme]:
-        """The lexemes from the parenthesis after SEQ to the one that closes it."""
+        """The lexemes from the parenthesis after SEQ to the one that closes it, or that is nested too deeply."""
         open_parentheses: list[Span] = []
+        too_deep = False
         while match := SEQUENCE.match(self._text, self._offset):
             lexeme = self._limit_lexeme() or _sequence_lexeme(match)
             first = not open_parentheses and lexeme is not None
@@ -145,16 +146,18 @@ class _Scanner:
             if lexeme is None:
                 continue
             self._previous = lexeme.kind
-            yield lexeme
+            if not too_deep:
+                yield lexeme
             if lexeme.kind == "LPAR":
                 open_parentheses.append(lexeme.span)
             elif lexeme.kind == "RPAR":
                 open_parentheses.pop()
             if not open_parentheses:
                 return
-            if len(open_parentheses) == _DEPTH_MAX + 1 and lexeme.kind == "LPAR":
+            if len(open_parentheses) > _DEPTH_MAX and not too_deep:
                 message = f"parentheses are nested more than {_DEPTH_MAX} deep"
                 self._report.add(Code.TOO_DEEP, lexeme.span, message)
+                too_deep = True
         for span in open_parentheses[-1:]:
             self._report.add(Code.UNCLOSED_BRACKET, span, "this '(' is never closed")
 

@@ -10,7 +10,7 @@ from spaseq.lang.ast import Expr, Projection
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Word
 from spaseq.lang.embedded import Fold, Gpm, GroupUses, Uses, UsingGroup
-from spaseq.lang.report import Report, choices_hint, listed
+from spaseq.lang.report import Report, listed
 
 _NEW_VARIABLE = "choose a new variable after AS"
 
@@ -135,19 +135,21 @@ class Scopes:
         folded = {fold.variable for fold in used.folds}
         for word in _before_exists(used):
             name = word.text[1:]
-            bound = name in folded | self._given or name in self._binders or name in self._computed or name in known
+            bound = name in folded or name in self._computed or name in known or self._binds_elsewhere(word)
             if not self._check_negated(word, frozenset()) and self._all_known and not bound:
                 self._warn_unbound(word)
         self._check_folds(used.folds, frozenset())
 
     def check_conditions(self) -> None:
         """Checks the top-level FILTERs of every GPM in SEQ, and that its other expressions use what it binds."""
-        for occurrence in self._occurrences:
-            gpm = self._gpms.get(occurrence.step.symbol)
-            if gpm is not None:
+        distinct = dict.fromkeys((each.step.symbol, each.negations) for each in self._occurrences)
+        for symbol, negations in distinct:
+            if (gpm := self._gpms.get(symbol)) is not None:
                 for word in gpm.uses.variables:
-                    self._check_negated(word, occurrence.negations)
-                self._check_folds(gpm.uses.folds, occurrence.negations)
+                    self._check_negated(word, negations)
+                self._check_folds(gpm.uses.folds, negations)
+        for symbol in dict.fromkeys(symbol for symbol, _ in distinct):
+            if (gpm := self._gpms.get(symbol)) is not None:
                 self._warn_conditions(gpm)
 
     def check_partition(self, variables: Iterable[Word]) -> None:
@@ -168,7 +170,7 @@ class Scopes:
         self._in_using = using.binds | self._given
         for word in variables:
             if word.text[1:] not in using.binds:
-                hint = choices_hint(word.text, [f"?{name}" for name in using.binds], "USING binds {}")
+                hint = self._choices(word, using.binds, "USING binds {}")
                 message = f"USING cannot bind {word.text}"
                 self._report.add(Code.USING_VARIABLE, word.span, message, hint)
         for fold in using.folds:
@@ -179,7 +181,7 @@ class Scopes:
         folded = {fold.variable for fold in using.folds}
         for word in using.unbound:
             if word.text[1:] not in folded:
-                hint = choices_hint(word.text, [f"?{name}" for name in using.binds], "USING binds {}")
+                hint = self._choices(word, using.binds, "USING binds {}")
                 if word.text[1:] in self._binders:
                     hint = "USING is matched by itself, and does not see what steps bind"
                 message = f"nothing in USING binds {word.text}; it stays unbound"
@@ -188,10 +190,9 @@ class Scopes:
     def _warn_conditions(self, gpm: Gpm) -> None:
         folded = {fold.variable for fold in gpm.uses.folds}
         for word in gpm.outer:
-            if self._all_known and word.text[1:] not in folded | self._given | self._binders.keys():
+            if self._all_known and word.text[1:] not in folded and not self._binds_elsewhere(word):
                 self._warn_unbound(word)
-        elsewhere = self._given | self._binders.keys()
-        beside = {word.text: word for word in gpm.in_binds if word.text[1:] in elsewhere}
+        beside = {word.text: word for word in gpm.in_binds if self._binds_elsewhere(word)}
         for word in gpm.unbound:
             if word.text in beside:
                 message = (
@@ -200,17 +201,29 @@ class Scopes:
                 hint = "write the BIND beside the DEFINEs, where it sees the variables of all steps"
                 self._report.add(Code.BIND_OUT_OF_SCOPE, beside[word.text].span, message, hint)
                 continue
-            hint = choices_hint(word.text, [f"?{name}" for name in gpm.binds], "the GPM binds {}")
-            if word.text[1:] in elsewhere:
+            hint = self._choices(word, gpm.binds, "the GPM binds {}")
+            if self._binds_elsewhere(word):
                 hint = "only FILTERs at the top of a GPM see what other steps bind"
             message = f"nothing in GPM '{gpm.define.name}' binds {word.text}; it stays unbound"
             self._report.add(Code.UNBOUND_IN_GPM, word.span, message, hint)
 
+    def _binds_elsewhere(self, word: Word) -> bool:
+        """True if USING or a step binds a variable."""
+        return word.text[1:] in self._given or word.text[1:] in self._binders
+
     def _warn_unbound(self, word: Word) -> None:
-        positive = [name for name, steps in self._binders.items() if any(not step.negations for step in steps)]
-        positive += self._given
-        hint = choices_hint(word.text, [f"?{name}" for name in positive], "the steps bind {}")
+        hint = self._choices(word, self._positive(), "the steps bind {}")
         self._report.add(Code.NEVER_BOUND, word.span, f"nothing binds {word.text}; it stays unbound", hint)
+
+    def _positive(self) -> Iterator[str]:
+        """The variables that a step which is not under `!` binds, and those of USING."""
+        for name, binders in self._binders.items():
+            if any(not binder.negations for binder in binders):
+                yield name
+        yield from self._given
+
+    def _choices(self, word: Word, names: Iterable[str], otherwise: str) -> str:
+        return self._report.choices_hint(word.text, (f"?{name}" for name in names), otherwise)
 
     def check_target(self, projection: Projection, seen: Collection[str]) -> None:
         """Checks the variable of a column of SELECT after those that it has `seen`."""

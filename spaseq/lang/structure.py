@@ -26,44 +26,142 @@ _NEVER_EMPTY = {
 
 def check_structure(sequence: Expr, text: str, report: Report) -> None:
     """Reports every violation of a structural rule of specification 2."""
-    if can_be_empty(sequence):
-        report.add(Code.WITHOUT_EVENT, first_token(sequence, text), f"the whole sequence {_EMPTY}", _EMPTY_HINT)
-    for expression in walk(sequence):
-        if type(expression) in _NEVER_EMPTY:
-            for child in filter(can_be_empty, children(expression)):
-                message = f"{_NEVER_EMPTY[type(expression)]} {_EMPTY}"
-                report.add(Code.WITHOUT_EVENT, first_token(child, text), message, _EMPTY_HINT)
+    _Structure(text, report).check(sequence)
+
+
+class _Structure:
+    """The rules, checked at each node of one sequence."""
+
+    def __init__(self, text: str, report: Report) -> None:
+        self._text = text
+        self._report = report
+        self._empty: dict[int, bool] = {}
+
+    def check(self, sequence: Expr) -> None:
+        """Reports every violation of a structural rule of specification 2."""
+        if self._can_be_empty(sequence):
+            self._add(Code.WITHOUT_EVENT, sequence, f"the whole sequence {_EMPTY}", _EMPTY_HINT)
+        for expression in walk(sequence):
+            if type(expression) in _NEVER_EMPTY:
+                for child in filter(self._can_be_empty, children(expression)):
+                    message = f"{_NEVER_EMPTY[type(expression)]} {_EMPTY}"
+                    self._add(Code.WITHOUT_EVENT, child, message, _EMPTY_HINT)
+            match expression:
+                case nodes.Conjunction(members):
+                    for part in (part for member in members for part in _not_simultaneous(member)):
+                        message = "a member of '&' must be a Name, or a choice or conjunction of Names in parentheses"
+                        self._add(Code.CONJUNCTION_MEMBER, part, message, _simultaneous_hint(part))
+                case nodes.AnyOrder(members):
+                    for member in members:
+                        self._check_edges(member)
+                case nodes.Repetition():
+                    self._check_quantifier(expression)
+                case nodes.Optional(inner) | nodes.Negation(inner):
+                    self._check_required(inner, expression.span)
+                    if isinstance(expression, nodes.Negation):
+                        self._check_negated(inner)
+                case nodes.Sequence():
+                    self._check_neighbours(expression)
+
+    def _add(self, code: Code, expression: Expr, message: str, hint: str) -> None:
+        """Reports a problem at the first token of an expression."""
+        self._report.add(code, first_token(expression, self._text), message, hint)
+
+    def _can_be_empty(self, expression: Expr) -> bool:
+        """True if the expression can match without any event; found once for each node, by its id."""
+        found = self._empty.get(id(expression))
+        if found is None:
+            found = self._empty[id(expression)] = self._matches_nothing(expression)
+        return found
+
+    def _matches_nothing(self, expression: Expr) -> bool:
         match expression:
-            case nodes.Conjunction(members):
-                for part in (part for member in members for part in _not_simultaneous(member)):
-                    message = "a member of '&' must be a Name, or a choice or conjunction of Names in parentheses"
-                    report.add(Code.CONJUNCTION_MEMBER, first_token(part, text), message, _simultaneous_hint(part))
-            case nodes.AnyOrder(members):
-                for member in members:
-                    _check_edges(member, text, report)
-            case nodes.Repetition():
-                _check_quantifier(expression, text, report)
-            case nodes.Optional(inner) | nodes.Negation(inner):
-                _check_required(inner, expression.span, text, report)
-                if isinstance(expression, nodes.Negation):
-                    _check_negated(inner, report)
-            case nodes.Sequence():
-                _check_neighbours(expression, report)
+            case nodes.Step():
+                return False
+            case nodes.Optional() | nodes.Negation():
+                return True
+            case nodes.Repetition(inner) | nodes.Limited(inner):
+                return self._can_be_empty(inner)
+            case nodes.Choice(branches):
+                return any(map(self._can_be_empty, branches))
+            case nodes.Sequence(items) | nodes.Conjunction(items) | nodes.AnyOrder(items):
+                return all(map(self._can_be_empty, items))
 
+    def _check_edges(self, member: Expr) -> None:
+        """Reports a member of ALL( ) that begins or ends with `?` or `!`."""
+        if not self._can_be_empty(member) and (_has_loose_edge(member, 0) or _has_loose_edge(member, -1)):
+            hint = "what ? and ! stand for must lie between two steps of the member"
+            message = "a SEQ in ALL( ) must not begin or end with '!' or '?'"
+            self._add(Code.LOOSE_EDGE, member, message, hint)
 
-def can_be_empty(expression: Expr) -> bool:
-    """True if the expression can match without any event."""
-    match expression:
-        case nodes.Step():
-            return False
-        case nodes.Optional() | nodes.Negation():
-            return True
-        case nodes.Repetition(inner) | nodes.Limited(inner):
-            return can_be_empty(inner)
-        case nodes.Choice(branches):
-            return any(map(can_be_empty, branches))
-        case nodes.Sequence(items) | nodes.Conjunction(items) | nodes.AnyOrder(items):
-            return all(map(can_be_empty, items))
+    def _check_quantifier(self, repetition: nodes.Repetition[str]) -> None:
+        inner, span, at_most = repetition.inner, repetition.span, repetition.at_most
+        if max(repetition.at_least, at_most or 0) > REPETITIONS_MAX:
+            message = f"a quantifier counts to {REPETITIONS_MAX} at most"
+            self._report.add(Code.TOO_LARGE, span, message, "write {n,} for no upper limit")
+        elif at_most is not None and at_most < repetition.at_least:
+            message = f"at most {at_most} is less than at least {repetition.at_least}"
+            self._report.add(Code.BAD_BOUNDS, span, message, "write the smaller number first")
+        elif at_most == 0:
+            message = "a step repeated 0 times matches nothing"
+            self._report.add(Code.BAD_BOUNDS, span, message, "write '!' for the absence of events")
+        if repetition.contiguity is not Contiguity.ANY and (self._touches(inner, 0) or self._touches(inner, -1)):
+            quantifier = self._text[span.start : span.end - repetition.possessive].lstrip(",;")
+            hint = f"write ':{quantifier}' to allow other events between the iterations"
+            message = "iterations that begin or end with ALL( ) cannot be contiguous"
+            self._report.add(Code.CONTIGUOUS_ALL, span, message, hint)
+        if repetition.possessive and repetition.contiguity is Contiguity.ANY:
+            message = "a second '+' takes the iterations that follow, and after ':' any later one may"
+            self._report.add(
+                Code.POSSESSIVE_ANY, span, message, "leave it out; SELECT MAX keeps the largest matches only"
+            )
+
+    def _check_required(self, inner: Expr, quantifier: Span) -> None:
+        """Reports `?` and `!` on an expression that can match without any event; `*` is checked as a repetition."""
+        repeated = inner.inner if isinstance(inner, nodes.Limited) else inner
+        if isinstance(repeated, nodes.Repetition) and repeated.span == quantifier:
+            return
+        if self._can_be_empty(inner):
+            sign = self._text[quantifier.start : quantifier.end]
+            message = f"'{sign}' on what can match without any event anyway"
+            self._report.add(Code.QUANTIFIED_WITHOUT_EVENT, quantifier, message, _EMPTY_HINT)
+
+    def _check_negated(self, inner: Expr) -> None:
+        """Reports possessive repetitions inside `!`, those of a `!` in it apart."""
+        if isinstance(inner, nodes.Repetition) and inner.possessive:
+            message = "a second '+' inside '!' changes nothing: no iteration is to occur there"
+            self._report.add(Code.POSSESSIVE_NEGATED, inner.span, message, "leave out the second '+'")
+        for child in () if isinstance(inner, nodes.Negation) else children(inner):
+            self._check_negated(child)
+
+    def _check_neighbours(self, sequence: nodes.Sequence[str]) -> None:
+        """Reports `,` and `;` between ALL( ) and its neighbour, optional steps between them aside."""
+        reaches = False  # the event before can be one of an ALL( ): what is between can match without any event
+        steps = zip(pairwise(sequence.items), sequence.operators, sequence.operator_spans, strict=True)
+        for (left, right), operator, span in steps:
+            after = self._touches(left, -1)
+            reaches = (after and not isinstance(left, nodes.Negation)) or (reaches and self._can_be_empty(left))
+            if operator is not Contiguity.ANY and (reaches or after or self._touches(right, 0)):
+                message = f"'{operator.value}' cannot stand next to ALL( ), whose events have no order"
+                self._report.add(Code.CONTIGUOUS_ALL, span, message, "write ':'")
+
+    def _touches(self, expression: Expr, edge: int) -> bool:
+        """True if an expression can begin (edge 0) or end (edge -1) with ALL( )."""
+        match expression:
+            case nodes.AnyOrder():
+                return True
+            case nodes.Repetition(inner) | nodes.Optional(inner) | nodes.Negation(inner) | nodes.Limited(inner):
+                return self._touches(inner, edge)
+            case nodes.Choice(branches):
+                return any(self._touches(branch, edge) for branch in branches)
+            case nodes.Sequence(items):
+                ordered = items if edge == 0 else items[::-1]
+                for item in ordered:
+                    if self._touches(item, edge):
+                        return True
+                    if not self._can_be_empty(item):
+                        return False
+        return False
 
 
 def first_token(expression: Expr, text: str) -> Span:
@@ -94,14 +192,6 @@ def _simultaneous_hint(member: Expr) -> str:
     return "events at the same time have no order: write A & B, or A & (B | C)"
 
 
-def _check_edges(member: Expr, text: str, report: Report) -> None:
-    """Reports a member of ALL( ) that begins or ends with `?` or `!`."""
-    if not can_be_empty(member) and (_has_loose_edge(member, 0) or _has_loose_edge(member, -1)):
-        hint = "what ? and ! stand for must lie between two steps of the member"
-        message = "a SEQ in ALL( ) must not begin or end with '!' or '?'"
-        report.add(Code.LOOSE_EDGE, first_token(member, text), message, hint)
-
-
 def _has_loose_edge(expression: Expr, edge: int) -> bool:
     """True if the first (edge 0) or last (edge -1) item is optional or negated."""
     match expression:
@@ -113,76 +203,4 @@ def _has_loose_edge(expression: Expr, edge: int) -> bool:
             return any(_has_loose_edge(branch, edge) for branch in branches)
         case nodes.Repetition(inner) | nodes.Limited(inner):
             return _has_loose_edge(inner, edge)
-    return False
-
-
-def _check_quantifier(repetition: nodes.Repetition[str], text: str, report: Report) -> None:
-    inner, span, at_most = repetition.inner, repetition.span, repetition.at_most
-    if max(repetition.at_least, at_most or 0) > REPETITIONS_MAX:
-        message = f"a quantifier counts to {REPETITIONS_MAX} at most"
-        report.add(Code.TOO_LARGE, span, message, "write {n,} for no upper limit")
-    elif at_most is not None and at_most < repetition.at_least:
-        message = f"at most {at_most} is less than at least {repetition.at_least}"
-        report.add(Code.BAD_BOUNDS, span, message, "write the smaller number first")
-    elif at_most == 0:
-        message = "a step repeated 0 times matches nothing"
-        report.add(Code.BAD_BOUNDS, span, message, "write '!' for the absence of events")
-    if repetition.contiguity is not Contiguity.ANY and (_touches(inner, 0) or _touches(inner, -1)):
-        quantifier = text[span.start : span.end - repetition.possessive].lstrip(",;")
-        hint = f"write ':{quantifier}' to allow other events between the iterations"
-        message = "iterations that begin or end with ALL( ) cannot be contiguous"
-        report.add(Code.CONTIGUOUS_ALL, span, message, hint)
-    if repetition.possessive and repetition.contiguity is Contiguity.ANY:
-        message = "a second '+' takes the iterations that follow, and after ':' any later one may"
-        report.add(Code.POSSESSIVE_ANY, span, message, "leave it out; SELECT MAX keeps the largest matches only")
-
-
-def _check_negated(inner: Expr, report: Report) -> None:
-    """Reports possessive repetitions inside `!`, those of a `!` in it apart."""
-    if isinstance(inner, nodes.Repetition) and inner.possessive:
-        message = "a second '+' inside '!' changes nothing: no iteration is to occur there"
-        report.add(Code.POSSESSIVE_NEGATED, inner.span, message, "leave out the second '+'")
-    for child in () if isinstance(inner, nodes.Negation) else children(inner):
-        _check_negated(child, report)
-
-
-def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) -> None:
-    """Reports `?` and `!` on an expression that can match without any event; `*` is checked as a repetition."""
-    repeated = inner.inner if isinstance(inner, nodes.Limited) else inner
-    if isinstance(repeated, nodes.Repetition) and repeated.span == quantifier:
-        return
-    if can_be_empty(inner):
-        sign = text[quantifier.start : quantifier.end]
-        message = f"'{sign}' on what can match without any event anyway"
-        report.add(Code.QUANTIFIED_WITHOUT_EVENT, quantifier, message, _EMPTY_HINT)
-
-
-def _check_neighbours(sequence: nodes.Sequence[str], report: Report) -> None:
-    """Reports `,` and `;` between ALL( ) and its neighbour, optional steps between them aside."""
-    reaches = False  # the event before can be one of an ALL( ): what is between can match without any event
-    steps = zip(pairwise(sequence.items), sequence.operators, sequence.operator_spans, strict=True)
-    for (left, right), operator, span in steps:
-        after = _touches(left, -1)
-        reaches = (after and not isinstance(left, nodes.Negation)) or (reaches and can_be_empty(left))
-        if operator is not Contiguity.ANY and (reaches or after or _touches(right, 0)):
-            message = f"'{operator.value}' cannot stand next to ALL( ), whose events have no order"
-            report.add(Code.CONTIGUOUS_ALL, span, message, "write ':'")
-
-
-def _touches(expression: Expr, edge: int) -> bool:
-    """True if an expression can begin (edge 0) or end (edge -1) with ALL( )."""
-    match expression:
-        case nodes.AnyOrder():
-            return True
-        case nodes.Repetition(inner) | nodes.Optional(inner) | nodes.Negation(inner) | nodes.Limited(inner):
-            return _touches(inner, edge)
-        case nodes.Choice(branches):
-            return any(_touches(branch, edge) for branch in branches)
-        case nodes.Sequence(items):
-            ordered = items if edge == 0 else items[::-1]
-            for item in ordered:
-                if _touches(item, edge):
-                    return True
-                if not can_be_empty(item):
-                    return False
     return False

@@ -36,7 +36,7 @@ def test_a_thread_that_never_asks_does_not_keep_the_process_from_ending(tmp_path
             address, said = address_said(process)
             assert address, said
             with suppress(httpx2.TransportError):  # there is no answer while the lock is held
-                httpx2.get(f"{address}/v1/streams", timeout=1.0, trust_env=False)
+                httpx2.get(f"{address}/v1/kb", timeout=1.0, trust_env=False)
             while HELD not in said:
                 said = process.stderr.readline()
             begun = time.monotonic()

@@ -23,7 +23,8 @@ FIRST = (
     *(f"cookbook/{name}.md" for name in VOCABULARIES),
     "reference/language.md", "reference/grammar.md", "reference/specification.md", "reference/cli.md",
     "reference/api.md", "reference/http.md", "reference/errors.md",
-    "explanation/semantics.md", "explanation/evaluators.md", "explanation/choosing.md", "explanation/papers.md",
+    "explanation/semantics.md", "explanation/evaluators.md", "explanation/choosing.md", "explanation/reliability.md",
+    "explanation/papers.md",
     "project/architecture.md", "project/changelog.md",
 )  # fmt: skip
 """Pages that come before others of their section, which follow by title."""

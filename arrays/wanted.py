@@ -1,4 +1,4 @@
-"""Work that ends when nobody wants it any more: what may take long asks now and then.
+"""An end for work that nobody wants any more: what may take long asks now and then.
 
 The one who began the work says with `while_wanted` how that is known. It is a context variable: no function has to
 pass it on. Work that nobody limits pays one look at it.

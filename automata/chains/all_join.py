@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from arrays.columns import compatible, expand, hash_columns, merged
 from arrays.times import TIME_NS_MAX, earlier, later
+from arrays.wanted import check_wanted
 from automata.chains import columns as col
 from automata.chains.table import Runs
 from automata.chains.walk import visits
 from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
 from automata.values import NONE, Ids, Mask
+
+_ROWS_AT_ONCE = 1 << 16
+"""Rows that are made before it is asked whether they are still wanted."""
 
 
 class AllJoin:
@@ -74,7 +78,14 @@ class AllJoin:
         return self._append(combined[which], registers[which]), which
 
     def _append(self, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> Ids:
-        return self._runs.append(self._joined(combined, registers)) if len(combined) else combined[:, 0]
+        if not len(combined):
+            return combined[:, 0]
+        rows = []
+        for begin in range(0, len(combined), _ROWS_AT_ONCE):
+            check_wanted()
+            some = slice(begin, begin + _ROWS_AT_ONCE)
+            rows.append(self._runs.append(self._joined(combined[some], registers[some])))
+        return np.concatenate(rows)
 
     def deadlines(self, rows: Ids) -> Ids:
         """The last times at which events may end other members beside these finished rows."""

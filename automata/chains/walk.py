@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.wanted import check_wanted
 from automata.chains import columns as col
 from automata.chains.table import Runs
 from automata.values import NONE, Ids
@@ -39,6 +40,7 @@ def visits(runs: Runs, rows: Ids, stop: Ids | None = None) -> Iterator[Visit]:
     which, row, closing = np.arange(len(rows), dtype=np.int64), rows, nothing
     members = [runs.layout.member(member) for member in range(runs.layout.members)]
     while len(row):
+        check_wanted()
         yield Visit(which, row, closing)
         here = runs.table[row]
         inner = here[:, members]
@@ -54,6 +56,7 @@ def _along_chains(runs: Runs, rows: Ids, stop: Ids) -> Iterator[Visit]:
     """`visits` of runs that have no ALL: each is in one place."""
     which, row = np.arange(len(rows), dtype=np.int64), rows
     while len(row):
+        check_wanted()
         yield Visit(which, row, np.full(len(row), NONE, dtype=np.int64))
         row = runs.column(row, col.PARENT)
         keep = (row != NONE) & (row != stop)

@@ -10,6 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.wanted import check_wanted
 from automata.matches.selection import Candidate, candidate_of, report_order
 from automata.values import NONE, Ids, Mask, Match
 
@@ -55,10 +56,11 @@ class MatchTable(Sequence[Match]):
         return Match(tuple(map(_entry, entries)), registers, outputs, *self.facts[index].tolist())
 
     def __iter__(self) -> Iterator[Match]:
-        """All of them, more quickly than one by one."""
+        """All of them, as long as they are wanted, more quickly than one by one."""
         entries, begin = list(map(_entry, self.entries.tolist())), 0
         columns = (column.tolist() for column in (self.registers, self.outputs, self.facts, self.ends))
         for registers, outputs, facts, end in zip(*columns, strict=True):
+            check_wanted()
             yield Match(tuple(entries[begin:end]), tuple(registers), tuple(outputs), *facts)
             begin = end
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arrays.times import AFTER_ALL
+from arrays.wanted import check_wanted
 from automata import layouts
 from automata.plan.program import Selector, Skip
 from automata.state import pairs
@@ -41,6 +42,7 @@ class Candidate(NamedTuple):
 
 def candidate_of(match: Match, ranks: int = 0, decided: int | None = None) -> Candidate:
     """The candidate of a match over so many events of its substream (0: unknown); None: its last event decides it."""
+    check_wanted()
     positions = frozenset([position for _, position, _ in match.entries])
     return Candidate(match, positions, ranks == len(positions), match.time if decided is None else decided)
 
@@ -81,7 +83,8 @@ def _best(events: set[frozenset[int]], decisive: Callable[[frozenset[int]], int]
 
 
 def report_order(candidate: Candidate) -> tuple[object, ...]:
-    """The sort key of specification 3.5.2 up to the projected values."""
+    """The sort key of specification 3.5.2 up to the projected values; raises NotWanted."""
+    check_wanted()
     match = candidate.match
     positions = sorted(candidate.positions)
     steps: list[list[int]] = [[] for _ in range(1 + max([symbol for symbol, _, _ in match.entries]))]

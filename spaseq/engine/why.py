@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -63,7 +63,7 @@ class RecordedJob(Job):
     def run(self) -> list[Row]:
         """The rows, in output order; raises RunError, and InputError for more events than are kept."""
         try:
-            found = [row for rows in self.rows() for row in rows]
+            found = [row for rows in self.rows() for row in _as_wanted(rows)]
         except TooManyEvents:
             hint = "give a part of the input"
             raise InputError(
@@ -156,7 +156,7 @@ class RecordedJob(Job):
         found = list[Row]()
         for piece in chain(pieces, (operator.finish(),)):
             check_wanted()
-            found += [row for rows in piece for row in rows]
+            found += [row for rows in piece for row in _as_wanted(rows)]
         return found
 
     def _of_stream(self, number: int, iri: str) -> EventBatch:
@@ -168,6 +168,13 @@ class RecordedJob(Job):
     def bases_state(self) -> BatchOver:
         """A slice of work over one state of the knowledge bases."""
         return BatchOver(self._bases)
+
+
+def _as_wanted(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, as long as they are wanted."""
+    for row in rows:
+        check_wanted()
+        yield row
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import places_of
+from arrays.wanted import check_wanted
 from automata.matches.match_table import START, SYMBOL, TIME, MatchTable
 from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
@@ -66,12 +67,16 @@ class RowTable:
             yield from part.views()
 
     def parts(self) -> Iterator[RowTable]:
-        """All rows in order, in parts of at most ROWS_MAX rows and, with more than one, ENTRIES_MAX entries."""
+        """All rows in order, in parts of at most ROWS_MAX rows and, with more than one, ENTRIES_MAX entries.
+
+        Raises NotWanted.
+        """
         begin = 0
         while begin < len(self):
             entries = int(self.matches.ends[begin - 1]) if begin else 0
             fitting = int(np.searchsorted(self.matches.ends, entries + ENTRIES_MAX, "right"))
             end = min(max(fitting, begin + 1), begin + ROWS_MAX)
+            check_wanted()
             yield self.part(begin, end)
             begin = end
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.wanted import check_wanted
 from automata.plan.program import EVENT, FoldValue, Reference
 from automata.registers.guard import Guard
 from automata.registers.iterated import register_of
@@ -103,6 +104,7 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         return np.array(folded, dtype=np.int64)
 
     def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
+        check_wanted()
         if self._generation != self.dictionary.generation or len(self._folded) > _FOLDS_MAX:
             self._folded.clear()
             self._generation = self.dictionary.generation

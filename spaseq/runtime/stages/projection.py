@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.wanted import check_wanted
 from automata.matches.match_table import MatchTable
 from automata.values import Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
@@ -80,6 +81,7 @@ class Projector:
         rows = []
         alone = [((), numbers)] if len(matches) == 1 else None
         for _, group in alone or groupby(numbers, key=lambda number: same_events(matches[number])):
+            check_wanted()
             alike = list(group)
             events = self.step_events(matches[alike[0]].entries, names)
             for number in self._by_text(alike, values, matches) if len(alike) > 1 else alike:

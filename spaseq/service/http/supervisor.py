@@ -59,14 +59,11 @@ _KEPT: list[Any] = []
 
 
 @contextmanager
-def ended_by_signals(
-    told: Callable[[], object], seconds: float, goes_on: Callable[[], bool] = lambda: False
-) -> Iterator[None]:
+def ended_by_signals(told: Callable[[], object], seconds: float, goes_on: Callable[[], bool]) -> Iterator[None]:
     """Inside, SIGTERM and SIGINT call `told`; so many seconds later the process ends, if this still goes on.
 
-    So it does if some thread `goes_on` at the end, for which the interpreter would wait.
-
-    Only the main thread gets signals: in another one nothing changes.
+    It does so, too, if something `goes_on` at the end: a thread for which the interpreter would wait. Only the main
+    thread gets signals: in another one nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -77,13 +74,13 @@ def ended_by_signals(
             yield
     finally:
         for number, found in before.items():
-            signal.signal(number, found)
+            signal.signal(number, signal.SIG_IGN if goes_on() else found)
 
 
 @contextmanager
 def _supervised(seconds: float, goes_on: Callable[[], bool]) -> Iterator[None]:
     """Inside, a signal that has a handler of Python ends the process after so many seconds."""
-    library = ctypes.CDLL(None, use_errno=True)
+    library = _library()
     told, tell = os.pipe()
     silent, other = socket.socketpair()
     whole, part = divmod(round(seconds * _MICROSECONDS), _MICROSECONDS)
@@ -106,6 +103,12 @@ def _supervised(seconds: float, goes_on: Callable[[], bool]) -> Iterator[None]:
             for each in (other, silent):
                 each.close()
             os.close(told)
+
+
+def _library() -> ctypes.CDLL:
+    """The C library; before glibc 2.34 the part of it that reads asynchronously."""
+    library = ctypes.CDLL(None, use_errno=True)
+    return library if hasattr(library, "aio_read") else ctypes.CDLL("librt.so.1", use_errno=True)
 
 
 def _read(file: int, function: Any, value: int) -> _Read:

@@ -54,7 +54,7 @@ class Work:
     def __init__(self, receive: Receive, seconds: float, ending: Ending) -> None:
         self._receive, self._seconds, self._ending = receive, seconds, ending
         self._gone = False
-        self._used, self._until = 0.0, math.inf
+        self._used, self._until, self._look_at = 0.0, math.inf, 0.0
         self.progress = Progress()
 
     async def until_gone(self) -> None:
@@ -70,7 +70,7 @@ class Work:
     def done(self, call: Callable[[], _Answer]) -> _Answer:
         """The answer of a call in this thread; raises Ended."""
         begun = time.thread_time()
-        self._until = begun + self._seconds - self._used
+        self._until, self._look_at = begun + self._seconds - self._used, 0.0
         try:
             with while_wanted(self._check), counted(self.progress):
                 self._check()
@@ -83,8 +83,15 @@ class Work:
             raise Ended(ClientDisconnect())
         if self._ending.begun:
             raise Ended(later("the service ends: ask again when it has started"))
-        if time.thread_time() > self._until:
+        if time.monotonic() > self._look_at:
+            self._check_time()
+
+    def _check_time(self) -> None:
+        """Raises Ended if the processor time is used up; else it is not before as much time has passed."""
+        left = self._until - time.thread_time()
+        if left < 0:
             raise Ended(self._too_long())
+        self._look_at = time.monotonic() + left
 
     def _too_long(self) -> Refused:
         detail = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,7 @@ from spaseq.service.settings.quantities import is_name, size_bytes
 from spaseq.service.settings.queries import QueryChanges, QuerySettings, RowRetention
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.settings.toml import read_configuration
+from tests.project.sources import ROOT
 
 SECOND = 1_000_000_000
 WHOLE = """
@@ -171,3 +174,11 @@ def test_the_defaults_of_the_limits_are_those_of_the_interface() -> None:
     assert (limits.body_bytes, limits.queue, limits.readers, limits.header_timeout_ns) == (
         16_000_000, 100_000, 1_000, 10 * SECOND,
     )  # fmt: skip
+
+
+def test_the_pages_name_every_limit_with_its_default() -> None:
+    guide, page = (ROOT / "docs" / name for name in ("how-to/service.md", "reference/limits.md"))
+    (table,) = re.findall(r"^(\[limits\]\n(?:.+\n)+)", guide.read_text(encoding="utf-8"), re.MULTILINE)
+    assert tomllib.loads(table)["limits"] == msgspec.to_builtins(Limits())
+    named = re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(named) == set(Limits.__struct_fields__)

@@ -8,6 +8,7 @@ from benchmarks.hostile_shapes import Shape, Way
 from spaseq.algebra.build import build
 from spaseq.editors.formatting import formatted, hindrances
 from spaseq.engine.described import describe
+from spaseq.explain.text import to_text
 from spaseq.lang.parse import check
 
 _TEXT_BYTES = 256_000
@@ -28,7 +29,7 @@ def _describe(data: bytes) -> str:
     query, problems = check(data.decode())
     if query is None:
         return f"{len(problems)} problems: {problems[0].message}"
-    return f"{len(describe(query).text)} characters"
+    return f"{len(to_text(describe(query)))} characters"
 
 
 def _format(data: bytes) -> str:

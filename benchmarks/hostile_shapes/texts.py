@@ -233,7 +233,9 @@ SHAPES = (
     _of("newlines in a body", _in_body(lambda size: "\n" * size + _BODY)),
     _of("newlines behind an error", lambda size: _text(sequence="Z") + b"\n" * size),
     _of("GRAPHs", _in_body(lambda size: _BODY + _many(lambda n: f" GRAPH <urn:g{n}> {{ ?s :p ?o{n} }}", size))),
-    _of("group keys", lambda size: _text(select="?v (COUNT(*) AS ?n)", tail=f"GROUP BY {_many(lambda n: f'?a{n}', size)}")),
+    _of("group keys", lambda size: _text(
+        select="OVER MATCHES (COUNT(*) AS ?n)", tail=f"GROUP BY {_many(lambda n: f'?a{n}', size)}"
+    )),
     _of("aggregates", lambda size: _text(select=_many(lambda n: f"(SUM(?v + {n}) AS ?a{n})", size))),
     _of("template of triples", lambda size: _text().replace(
         b"SELECT ?v", f"CONSTRUCT {{ {_many(lambda n: f'?v :p {n} .', size)} }}".encode()

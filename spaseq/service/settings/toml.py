@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
@@ -22,6 +23,13 @@ _TABLES = ("streams", "kb", "queries", "auth", "limits", "web")
 _Value = TypeVar("_Value")
 CONFIGURATION_BYTES_MAX = 4_000_000
 """Bytes of the file of a configuration."""
+KEY_PARTS_MAX = 100
+"""Parts of a key with dots, each of which is looked up in all that are before it."""
+_LONG_KEY = re.compile(rf"(?<![\w\-])(?:(?:[\w\-]++|[\"'])[ \t]*+\.[ \t]*+){{{KEY_PARTS_MAX}}}")
+_WITHOUT_KEYS = re.compile(
+    r'''"""(?:[^\\]|\\.)*?"""|'{3}.*?'{3}|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|\#[^\n]*+''', re.DOTALL
+)
+"""Strings and comments; a quoted part of a key is one."""
 
 
 def read_configuration(file: Path) -> Configuration:
@@ -52,6 +60,9 @@ def _parsed(file: Path) -> dict[str, Any]:
     text = ""
     try:
         text = _read(file, CONFIGURATION_BYTES_MAX).decode()
+        if long := _LONG_KEY.search(bare := _WITHOUT_KEYS.sub(_blank, text)):
+            line = bare.count("\n", 0, long.start()) + 1
+            raise InputError(f"{file}: a key has at most {KEY_PARTS_MAX} parts (at line {line}) (parts of a key)")
         return tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot read the configuration {file}: {error.strerror or error}") from error
@@ -70,6 +81,11 @@ def _parsed(file: Path) -> dict[str, Any]:
         raise InputError(f"{file}: arrays or tables are nested too deeply") from error
     except ValueError as error:  # Python refuses integers of thousands of digits
         raise InputError(f"{file}: {error}", hint="an integer has at most 64 bits") from error
+
+
+def _blank(string: re.Match[str]) -> str:
+    """What stands for a string or comment where keys are looked for: its line ends, and a quotation mark."""
+    return "" if string[0].startswith("#") else '"' + "\n" * string[0].count("\n")
 
 
 class _TooLong(Exception):

@@ -59,7 +59,8 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None, first:
         tree = parse_tree("GroupGraphPattern", masked)
         source = Source(masked, tree)
         pattern, filters = GroupReader(source, base).top(tree[0], first)
-        found = tuple(_filter(source.token(f), expression, read) for f, expression in filters)
+        places = {token.start: index for index, token in enumerate(read)}
+        found = tuple(_filter(places[source.token(f).start], expression, read) for f, expression in filters)
         return ParsedGroup(pattern, found, source.places)
 
 
@@ -109,10 +110,9 @@ def _braced(read: Sequence[Token], end: int) -> list[Token]:
     return [Token("punctuation", "{", 0, 0), *read, Token("punctuation", "}", end, end)]
 
 
-def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
-    """The FILTER of a keyword, up to the bracket that closes the first one after it."""
-    start = next(index for index, token in enumerate(read) if token.start == keyword.start)
-    return ParsedFilter(expression, keyword.start, read[closing(read, start)].end)
+def _filter(place: int, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
+    """The FILTER whose keyword stands at a place, up to the bracket that closes the first one after it."""
+    return ParsedFilter(expression, read[place].start, read[closing(read, place)].end)
 
 
 def _expression(

@@ -8,6 +8,8 @@ from typing import Any
 
 NESTED_MAX = 16
 """Contexts inside supplied contexts."""
+CONTEXT_CHARACTERS_MAX = 16_000_000
+"""Characters of the supplied contexts in one document, each counted as often as the document or a context names it."""
 
 
 class MissingContext(Exception):
@@ -34,50 +36,76 @@ def with_contexts(text: bytes, contexts: Mapping[str, Any]) -> bytes:
         document = json.loads(text.decode("utf-8-sig"))
     except (UnicodeDecodeError, json.JSONDecodeError):
         return text  # its parser says where
-    replaced = _replaced(document, contexts, 0)
+    replaced = _Contexts(contexts).replaced(document)
     return text if replaced is document else json.dumps(replaced).encode()
 
 
-def _replaced(value: Any, contexts: Mapping[str, Any], depth: int) -> Any:
-    """The value with contexts in place; itself if nothing was to be replaced."""
-    if isinstance(value, list):
-        items = [_replaced(each, contexts, depth) for each in value]
-        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    if not isinstance(value, dict):
-        return value
-    literal = value.get("@type") == "@json"
-    found = {
-        name: _context(inner, contexts, depth)
-        if name == "@context"
-        else inner
-        if literal and name == "@value"
-        else _replaced(inner, contexts, depth)
-        for name, inner in value.items()
-    }
-    return value if all(found[name] is inner for name, inner in value.items()) else found
+class _Contexts:
+    """The supplied contexts of one document; each is put together once, however often it is named.
 
+    named       of the context of a URL, with those that it names in their places: it and its characters
+    characters  of all contexts that were put in place so far
+    """
 
-def _context(value: Any, contexts: Mapping[str, Any], depth: int) -> Any:
-    """A context with those that it names in their places."""
-    if depth > NESTED_MAX:
-        raise ValueError("contexts are nested too deeply")
-    if isinstance(value, str):
-        if value not in contexts:
-            raise MissingContext(value)
-        return _context(contexts[value], contexts, depth + 1)
-    if isinstance(value, list):
-        parts: list[Any] = []
-        for each in value:
-            part = _context(each, contexts, depth)
-            parts += part if isinstance(part, list) and not isinstance(each, list) else [part]
-        return value if len(parts) == len(value) and all(map(_same, parts, value)) else parts
-    if isinstance(value, dict) and isinstance(url := value.get("@import"), str):
-        imported = _context(url, contexts, depth + 1)
-        if not isinstance(imported, dict):
-            raise ValueError(f"the context {url} is no object and cannot be imported")
-        rest = {name: inner for name, inner in value.items() if name != "@import"}
-        return _replaced({**imported, **rest}, contexts, depth)
-    return _replaced(value, contexts, depth)
+    def __init__(self, contexts: Mapping[str, Any]) -> None:
+        self._contexts = contexts
+        self._named: dict[str, tuple[Any, int]] = {}
+        self._characters = 0
+
+    def replaced(self, value: Any, depth: int = 0) -> Any:
+        """The value with contexts in place; itself if nothing was to be replaced."""
+        if isinstance(value, list):
+            items = [self.replaced(each, depth) for each in value]
+            return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+        if not isinstance(value, dict):
+            return value
+        literal = value.get("@type") == "@json"
+        found = {
+            name: self._context(inner, depth)
+            if name == "@context"
+            else inner
+            if literal and name == "@value"
+            else self.replaced(inner, depth)
+            for name, inner in value.items()
+        }
+        return value if all(found[name] is inner for name, inner in value.items()) else found
+
+    def _context(self, value: Any, depth: int) -> Any:
+        """A context with those that it names in their places."""
+        if depth > NESTED_MAX:
+            raise ValueError("contexts are nested too deeply")
+        if isinstance(value, str):
+            return self._of(value, depth)
+        if isinstance(value, list):
+            parts: list[Any] = []
+            for each in value:
+                part = self._context(each, depth)
+                parts += part if isinstance(part, list) and not isinstance(each, list) else [part]
+            return value if len(parts) == len(value) and all(map(_same, parts, value)) else parts
+        if isinstance(value, dict) and isinstance(url := value.get("@import"), str):
+            imported = self._of(url, depth)
+            if not isinstance(imported, dict):
+                raise ValueError(f"the context {url} is no object and cannot be imported")
+            rest = {name: inner for name, inner in value.items() if name != "@import"}
+            return self.replaced({**imported, **rest}, depth)
+        return self.replaced(value, depth)
+
+    def _of(self, url: str, depth: int) -> Any:
+        """The context of a URL."""
+        if url not in self._contexts:
+            raise MissingContext(url)
+        if url not in self._named:
+            before = self._characters
+            written = len(json.dumps(self._contexts[url]))
+            found = self._context(self._contexts[url], depth + 1)
+            self._named[url] = found, written + self._characters - before
+            self._characters = before
+        found, characters = self._named[url]
+        self._characters += characters
+        if self._characters > CONTEXT_CHARACTERS_MAX:
+            most = f"{CONTEXT_CHARACTERS_MAX:,} characters (contexts of a document)"
+            raise ValueError(f"the contexts of one document have at most {most}")
+        return found
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from arrays.wanted import check_wanted
@@ -24,7 +25,13 @@ _FRAMES_PER_TOKEN = 60
 _FRAMES_MAX = 400_000
 _TREES_MAX = 128
 """Trees that are cached: many queries have the same shape."""
+_CACHED_CHARACTERS_MAX = 1 << 14
+"""Characters of a text whose tree is cached: those of longer texts take too much memory."""
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
+_ASKING = (
+    "PrimaryExpression", "VarOrTerm", "GroupGraphPatternSub", "DataBlockValue", "PathPrimary", "PathOneInPropertySet",
+)  # fmt: skip
+"""The rules of rdflib of which every text that takes long to parse has many."""
 _parsing = threading.Lock()
 
 _CATEGORIES = {"?": "a variable", "$": "a variable", "<": "an IRI", "_:": "a blank node", "'''": "a literal",
@@ -84,46 +91,31 @@ def parse_tree(rule: str, masked: Masked) -> Tree:
     from pyparsing import ParseBaseException
 
     try:
-        return _parsed(rule, masked.text)
+        if len(masked.text) > _CACHED_CHARACTERS_MAX:
+            return _parsed(rule, masked.text)
+        return _kept(rule, masked.text)
     except ParseBaseException:
         offset, options = _farthest(rule, masked.text)
     raise _syntax_error(masked, offset, options)
 
 
 @functools.lru_cache(maxsize=_TREES_MAX)
+def _kept(rule: str, text: str) -> Tree:
+    return _parsed(rule, text)
+
+
 def _parsed(rule: str, text: str) -> Tree:
-    return _asking(rule).parse_string(text, parse_all=True)
+    return getattr(_parser(), rule).parse_string(text, parse_all=True)
 
 
 @functools.cache
-def _asking(rule: str) -> Any:
-    """rdflib's rule, whose terminals ask for each token that is read whether it is still wanted."""
+def _parser() -> ModuleType:
+    """rdflib's module of rules. What every long text has much of asks whether the tree is still wanted."""
     from rdflib.plugins.sparql import parser
 
-    grammar = getattr(parser, rule)
-    for terminal in _terminals(grammar):
-        terminal.add_parse_action(_ask)
-    return grammar
-
-
-def _ask(text: str, offset: int, tokens: Any) -> None:
-    check_wanted()
-
-
-def _terminals(grammar: Any) -> Iterator[Any]:
-    """The elements of a grammar that have no parts."""
-    seen: set[int] = set()
-    waiting = [grammar]
-    while waiting:
-        element = waiting.pop()
-        if id(element) in seen:
-            continue
-        seen.add(id(element))
-        inner = getattr(element, "expr", None)
-        children = list(getattr(element, "exprs", None) or ([inner] if inner is not None else []))
-        if not children:
-            yield element
-        waiting.extend(children)
+    for name in _ASKING:
+        getattr(parser, name).add_parse_action(lambda: check_wanted())
+    return parser
 
 
 @contextmanager
@@ -158,11 +150,17 @@ class _Failures:
 @functools.lru_cache(maxsize=8)
 def _tracked(rule: str) -> tuple[Any, _Failures]:
     """A copy of rdflib's rule whose terminals report their failures; 0.15 s, on the first error only."""
-    from rdflib.plugins.sparql import parser
-
-    grammar, farthest = copy.deepcopy(getattr(parser, rule)), _Failures()
-    for element in _terminals(grammar):
-        if str(element) != "':'":
+    grammar, farthest = copy.deepcopy(getattr(_parser(), rule)), _Failures()
+    seen: set[int] = set()
+    waiting = [grammar]
+    while waiting:
+        element = waiting.pop()
+        if id(element) in seen:
+            continue
+        seen.add(id(element))
+        inner = getattr(element, "expr", None)
+        children = list(getattr(element, "exprs", None) or ([inner] if inner is not None else []))
+        if not children and str(element) != "':'":
             element.set_fail_action(farthest.fail)
     return grammar, farthest
 

@@ -166,6 +166,8 @@ class _Masker:
 
     def _punctuation(self, token: Token) -> None:
         before, behind = self._peek(-1), self._peek(1)
+        if token.text == ";" and before is not None and before.text == ";" and not _is_separator(behind):
+            return  # `;;` means `;`
         after_not = before is not None and before.text == "!"
         if token.text == "(" and after_not:
             self._in_negated_set = True
@@ -236,6 +238,10 @@ class _Masker:
     def _expected(self, wanted: str, found: Token | None, hint: str = "") -> PatternSyntaxError:
         shown, offset = (f"'{found.text}'", found.start) if found else ("the end", self._end)
         return PatternSyntaxError(f"expected {wanted}, found {shown}", offset, hint)
+
+
+def _is_separator(token: Token | None) -> bool:
+    return token is not None and token.is_word("SEPARATOR")
 
 
 def _is_predicate(token: Token | None) -> bool:

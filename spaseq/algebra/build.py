@@ -95,12 +95,14 @@ def _graph_pattern(
     apart   those of the steps that are shown apart from them
     """
     scope = in_scope(define.pattern)
-    pattern, conditions = define.pattern, []
+    conditions: list[Expression] = []
+    own_filters: list[Expression] = []
     for condition in define.filters:
         if is_condition(condition.expression, scope, bound):
             conditions.append(of_match(condition.expression, given))
         else:
-            pattern = filtered([condition.expression], pattern)
+            own_filters.append(condition.expression)
+    pattern = filtered(own_filters, define.pattern)
     body = query.text[define.body.start : define.body.end]
     written = (token.text[1:] for token in tokens(body) if token.text[:1] in "?$")
     bare, own = certain(define.pattern), (*define.event.variables, *written)

@@ -173,7 +173,7 @@ class Embedded:
         pattern = filtered([found.expression for found in parsed.filters], parsed.pattern)
         read = self._tokens(body.span)
         filters = [(body.span.start + found.start, body.span.start + found.end) for found in parsed.filters]
-        inside = [token for token in read if any(start <= token.start < end for start, end in filters)]
+        inside, _ = _divided(read, filters)
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
         seen = uses(_outside_exists(read)).variables
         unbound = tuple(word for word in seen if word.text[1:] not in known)
@@ -267,10 +267,7 @@ class Embedded:
 
     def _divided(self, define: Define) -> tuple[list[Token], list[Token]]:
         """The tokens of the top-level FILTERs of a GPM, and its other tokens."""
-        parts: tuple[list[Token], list[Token]] = ([], [])
-        for token in self._tokens(define.body):
-            parts[not any(found.span.start <= token.start < found.span.end for found in define.filters)].append(token)
-        return parts
+        return _divided(self._tokens(define.body), [(found.span.start, found.span.end) for found in define.filters])
 
     def _tokens(self, span: Span) -> list[Token]:
         return list(sparql_tokens(self._text, span.start, [], span.end))
@@ -284,6 +281,19 @@ def uses(read: Sequence[Token]) -> Uses:
             variables.setdefault(token.text[1:], _word(token))
     exists = tuple(_word(token) for token in read if token.is_word("EXISTS"))
     return Uses(tuple(variables.values()), tuple(_folds(read)), exists)
+
+
+def _divided(read: Sequence[Token], parts: Sequence[tuple[int, int]]) -> tuple[list[Token], list[Token]]:
+    """The tokens inside of these parts of the text, which are in order, and the others."""
+    inside: list[Token] = []
+    outside: list[Token] = []
+    at = 0
+    for token in read:
+        while at < len(parts) and parts[at][1] <= token.start:
+            at += 1
+        within = at < len(parts) and parts[at][0] <= token.start
+        (inside if within else outside).append(token)
+    return inside, outside
 
 
 def _named(words: Iterable[Word], names: frozenset[str]) -> tuple[Word, ...]:

@@ -36,6 +36,7 @@ _TOKEN = re.compile(
     ''',
     re.VERBOSE | re.DOTALL,
 )
+_MARK = re.compile(r"urn:spaseq:template:x*")
 _CELL = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -121,10 +122,10 @@ class _Masked:
         self.labels: dict[str, str] = {}
         self._marks: dict[Value | IriOf | tuple[Part, ...], str] = {}
         self._replaced: list[tuple[int, int, int]] = []
-        self._mark = "urn:spaseq:template:"
-        while self._mark in text:
-            self._mark += "x"
+        taken = max(map(len, _MARK.findall(text)), default=0)
+        self._mark = f"urn:spaseq:template:{'x' * taken}:"
         pieces, end = [], 0
+        line, begin, seen = 1, 0, 0
         for found in _TOKEN.finditer(text):
             slot = self._slot(found)
             if slot is not None:
@@ -133,8 +134,10 @@ class _Masked:
                 written = f'"{mark}"' if isinstance(slot, tuple) else f"<{mark}>"
                 pieces += [text[end : found.start()], written + "\n" * found[0].count("\n")]
                 end = found.end()
-                line, column = _place(text, found.start())
-                self._replaced.append((line, column, len(pieces[-1]) - len(found[0])))
+                line += text.count("\n", seen, found.start())
+                begin = max(begin, text.rfind("\n", seen, found.start()) + 1)
+                seen = found.start()
+                self._replaced.append((line, seen - begin + 1, len(pieces[-1]) - len(found[0])))
         self.text = "".join([*pieces, text[end:]])
 
     def error(self, line: int, column: int, reason: str) -> InputError:
@@ -142,9 +145,7 @@ class _Masked:
         for _, begin, longer in (each for each in self._replaced if each[0] == line):
             if column > begin:
                 column = max(begin, column - longer)
-        for mark in self.slots:
-            reason = reason.replace(mark, "…")
-        return _error(self._name, line, column, reason)
+        return _error(self._name, line, column, re.sub(rf"{self._mark}\d+", "…", reason))
 
     def _slot(self, found: re.Match[str]) -> Value | IriOf | tuple[Part, ...] | None:
         """The slot of a token; None for a constant."""

@@ -21,9 +21,8 @@ from spaseq.service.http.requests import (
     name_in,
     no_content,
     number_in,
-    parsed_json,
     put_response,
-    text_in,
+    query_text_in,
 )  # fmt: skip
 from spaseq.service.http.state import AppState
 from spaseq.service.settings.queries import QueryChanges
@@ -69,9 +68,8 @@ async def query(state: AppState, request: Request) -> Response:
 async def put_query(state: AppState, request: Request) -> Response:
     """Register a query, or replace it; what is not named stays."""
     name = name_in(request)
-    media, text = await text_in(request, state, (*_TEXT_TYPES, JSON))
-    given = parsed_json(text) if media == JSON else {"text": text}
-    changes = document_of(_with_since(given, request), QueryChanges)
+    media, given = await query_text_in(request, state, (*_TEXT_TYPES, JSON))
+    changes = document_of(_with_since(given if media == JSON else {"text": given}, request), QueryChanges)
     created = await state.change(state.core.put_query, name, changes)
     return put_response(created, f"/v1/queries/{name}", await state.read(state.core.query, name))
 
@@ -96,13 +94,13 @@ async def resume(state: AppState, request: Request) -> Response:
 
 async def validate(state: AppState, request: Request) -> Response:
     """The problems of a text, which is not registered."""
-    _, text = await text_in(request, state, _TEXT_TYPES)
+    _, text = await query_text_in(request, state, _TEXT_TYPES)
     return json_response(await state.read(state.core.validate, text))
 
 
 async def format_text(state: AppState, request: Request) -> Response:
     """The text of a query in the one format; raises Refused (422) for one that cannot be read."""
-    _, text = await text_in(request, state, _TEXT_TYPES)
+    _, text = await query_text_in(request, state, _TEXT_TYPES)
     return json_response({"text": await state.read(_formatted, text)})
 
 

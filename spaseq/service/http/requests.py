@@ -14,7 +14,7 @@ from spaseq.service.http.media import JSON, body_type
 from spaseq.service.http.problem import plain, unprocessable
 from spaseq.service.http.state import AppState
 from spaseq.service.settings.conversion import NeedsFiles, SettingsError, converted, declared
-from spaseq.service.settings.quantities import is_name, name_fault
+from spaseq.service.settings.quantities import check_text, is_name, name_fault
 
 _JSON_TYPES = (JSON,)
 _Document = TypeVar("_Document")
@@ -52,6 +52,19 @@ async def text_in(request: Request, state: AppState, types: tuple[str, ...]) -> 
             return media, body.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise plain(400, f"byte {error.start} of the body is no UTF-8") from None
+
+
+async def query_text_in(request: Request, state: AppState, types: tuple[str, ...]) -> tuple[str, Any]:
+    """The media type of a body and the text of a query, or the value of JSON; raises Refused (400, 413)."""
+    media, text = await text_in(request, state, types)
+    given = parsed_json(text) if media == JSON else text
+    query = given.get("text") if isinstance(given, dict) else given
+    if isinstance(query, str):
+        try:
+            check_text("text", query, state.limits.text_bytes)
+        except ValueError as error:
+            raise plain(413, str(error).removeprefix("text: ")) from None
+    return media, given
 
 
 async def settings_in(request: Request, state: AppState, kind: type[_Declared]) -> _Declared:

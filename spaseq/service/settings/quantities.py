@@ -67,6 +67,12 @@ def check_iri(key: str, text: str) -> None:
         raise ValueError(f"{key}: '{text:.200}' is no absolute IRI")
 
 
+def check_text(key: str, text: str, bytes_max: int) -> None:
+    """Raises ValueError for the text of a query that is longer than the limit `text`."""
+    if len(text) > bytes_max or len(text.encode(errors="surrogatepass")) > bytes_max:
+        raise ValueError(f"{key}: the text of a query has at most {bytes_max:,} bytes (limit text)")
+
+
 def check_file(key: str, path: str) -> None:
     """Raises ValueError unless the path is absolute and of something that exists."""
     if not os.path.isabs(path):

@@ -65,6 +65,8 @@ class SinkSettings(Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 def check_sinks(sinks: tuple[SinkSettings, ...]) -> None:
     """Raises ValueError for two sinks of a query that lead to one place."""
-    keys = [sink.key for sink in sinks]
-    if again := next((key for key in keys if keys.count(key) > 1), None):
-        raise ValueError(f"sinks: two lead to '{again:.200}'")
+    seen: set[str] = set()
+    for key in (sink.key for sink in sinks):
+        if key in seen:
+            raise ValueError(f"sinks: two lead to '{key:.200}'")
+        seen.add(key)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from sparql_gpm.reading.context_cost import check_contexts
+from sparql_gpm.reading.decoded import count_decoded
 
 NESTED_MAX = 16
 """Contexts inside supplied contexts."""
+_DICT_BYTES, _LIST_BYTES, _ITEM_BYTES = 232, 64, 60
+_PARTS_BYTES_MIN = 1 << 20
+"""A shorter document is one part."""
 
 
 class MissingContext(Exception):
@@ -26,34 +32,67 @@ def context_of(text: str) -> Any:
     return found["@context"]
 
 
-def with_contexts(text: bytes, contexts: Mapping[str, Any]) -> bytes:
-    """A document with contexts in place of their URLs; raises MissingContext, or ValueError for what is no JSON."""
+def with_contexts(text: bytes, contexts: Mapping[str, Any]) -> Sequence[bytes]:
+    """A document with contexts in place of their URLs, in parts that mean the same together; one part if it is short.
+
+    Raises MissingContext, SyntaxError for contexts that cost too much, or ValueError for what is no JSON.
+    """
     if b"@context" not in text and b"@import" not in text and b"\\u" not in text:
-        return text
+        return (text,)
+    size = _loaded_bytes(text)
+    count_decoded(size)
     try:
         document = json.loads(text.decode("utf-8-sig"))
     except (UnicodeDecodeError, json.JSONDecodeError):
-        return text  # its parser says where
-    replaced = _replaced(document, contexts, 0)
-    return text if replaced is document else json.dumps(replaced).encode()
+        return (text,)  # its parser says where
+    else:
+        placed: list[Any] = []
+        replaced = _replaced(document, contexts, 0, placed)
+        check_contexts(replaced, placed, text.count(b"{"))
+        ready = text if replaced is document else json.dumps(replaced).encode()
+        return _parts(replaced, ready, placed) or (ready,)
+    finally:
+        count_decoded(-size)
 
 
-def _replaced(value: Any, contexts: Mapping[str, Any], depth: int) -> Any:
-    """The value with contexts in place; itself if nothing was to be replaced."""
+def _loaded_bytes(text: bytes) -> int:
+    """The memory of a document as Python objects, at most."""
+    objects, lists, items = (text.count(mark) for mark in (b"{", b"[", b","))
+    return 2 * len(text) + _DICT_BYTES * objects + _LIST_BYTES * lists + _ITEM_BYTES * items
+
+
+def _parts(document: Any, text: bytes, placed: list[Any]) -> list[bytes]:
+    """The nodes of a long @graph by some, each with the context and the name of the graph; none if it has no such form.
+
+    The parser holds an object until its end, and so the whole document if it is one.
+    """
+    if len(text) < _PARTS_BYTES_MIN or not isinstance(document, dict) or not {"@context", "@graph"} <= document.keys():
+        return []
+    nodes, head = document["@graph"], {key: value for key, value in document.items() if key != "@graph"}
+    if not isinstance(nodes, list) or head.keys() - {"@context", "@id"} or not isinstance(head.get("@id", ""), str):
+        return []
+    count = max(1, min(len(nodes), len(text) // max(_PARTS_BYTES_MIN, 4 * len(json.dumps(head)))))
+    size = -(-len(nodes) // count)
+    return [json.dumps({**head, "@graph": nodes[at : at + size]}).encode() for at in range(0, len(nodes), size)]
+
+
+def _replaced(value: Any, contexts: Mapping[str, Any], depth: int, placed: list[Any]) -> Any:
+    """The value with contexts in place, which are added to `placed`; itself if nothing was to be replaced."""
     if isinstance(value, list):
-        items = [_replaced(each, contexts, depth) for each in value]
+        items = [_replaced(each, contexts, depth, placed) for each in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if not isinstance(value, dict):
         return value
     literal = value.get("@type") == "@json"
-    found = {
-        name: _context(inner, contexts, depth)
-        if name == "@context"
-        else inner
-        if literal and name == "@value"
-        else _replaced(inner, contexts, depth)
-        for name, inner in value.items()
-    }
+    found = {}
+    for name, inner in value.items():
+        if name == "@context":
+            found[name] = _context(inner, contexts, depth)
+            placed.append(found[name])
+        elif literal and name == "@value":
+            found[name] = inner
+        else:
+            found[name] = _replaced(inner, contexts, depth, placed)
     return value if all(found[name] is inner for name, inner in value.items()) else found
 
 
@@ -76,8 +115,8 @@ def _context(value: Any, contexts: Mapping[str, Any], depth: int) -> Any:
         if not isinstance(imported, dict):
             raise ValueError(f"the context {url} is no object and cannot be imported")
         rest = {name: inner for name, inner in value.items() if name != "@import"}
-        return _replaced({**imported, **rest}, contexts, depth)
-    return _replaced(value, contexts, depth)
+        return _replaced({**imported, **rest}, contexts, depth, [])
+    return _replaced(value, contexts, depth, [])
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spaseq.service.core.admission import Admission, Promise, durable
+from spaseq.service.core.body_bounds import BodyBounds
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import with_counts
@@ -69,7 +70,7 @@ class Service:
         self._database, self._log, saved = folder.database, folder.log, folder.saved
         self._kernels = Kernels()
         self._admission = Admission(
-            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._kernels
+            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._kernels, BodyBounds.of(limits)
         )
         self._rest = Rest()
         sources = KnowledgeSources(folder.copies, self._rest)

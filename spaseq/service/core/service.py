@@ -73,7 +73,7 @@ class Service:
             self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._kernels, BodyBounds.of(limits)
         )
         self._rest = Rest()
-        sources = KnowledgeSources(folder.copies, self._rest)
+        sources = KnowledgeSources(folder.copies, self._rest, limits.kb_bytes)
         self._declarations = Declarations(self._admission, sources, clock, lambda name: self._queries.has_failed(name))
         upkeep = Upkeep(self._log, self._database, self._admission, clock, folder.copies)
         self._queries = Queries(saved.state, saved.replaced, sources, upkeep.past_of, self._kernels)

@@ -6,10 +6,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sparql_gpm.reading.decoded import count_decoded
+
 CONTEXT_TERMS_MAX = 4_000_000
 """Terms of the contexts in force, together for all objects of a document that bring a context."""
 CONTEXT_CHAIN_MAX = 500
 """Terms of a context each of which is defined by the one before."""
+_TERM_BYTES = 600
+"""Of a term while chains are looked for."""
 _DEFINED_BY = ("@id", "@type", "@reverse", "@index", "@nest")
 
 
@@ -21,7 +25,11 @@ def check_contexts(document: Any, placed: Sequence[Any], objects: int) -> None:
     """
     scoped = any(True for context in placed for _ in _scoped(context))
     for context in placed:
-        if _chain(context) > CONTEXT_CHAIN_MAX:
+        size = _TERM_BYTES * _terms(context)
+        count_decoded(size)
+        chain = _chain(context)
+        count_decoded(-size)
+        if chain > CONTEXT_CHAIN_MAX:
             raise SyntaxError(f"a context has more than {CONTEXT_CHAIN_MAX} terms each defined by another")
     if sum(map(_terms, placed)) * (objects if scoped else len(placed)) <= CONTEXT_TERMS_MAX:
         return

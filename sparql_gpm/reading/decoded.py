@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 import pyoxigraph as ox
 
-QUAD_BYTES = 300
+QUAD_BYTES = 400
 """A quad of pyoxigraph, beside its text."""
 TERM_BYTES = 300
 """A distinct term: its token, its value, its places in the dictionary and in the caches of a reader."""
@@ -36,6 +36,8 @@ _PART_BYTES = 4 << 20
 """Quads, or bytes of their terms, that are made before they are counted."""
 _LONG_BYTES_MAX = 64 << 20
 """Bytes that a quad of long terms, and the text of it, take beside those that are counted."""
+JSON_ENDS = b'" \t\r\n'
+"""The characters that no IRI has in JSON."""
 _SHORT_BYTES = 4 << 10
 _PIECE_BYTES = 1 << 20
 _count: ContextVar[Callable[[int], None] | None] = ContextVar("decoded", default=None)
@@ -73,7 +75,7 @@ def counted_quads(quads: Iterator[ox.Quad], text: bytes, ends: bytes) -> Iterato
 
     ends    the characters that no term contains which may be stated again
     """
-    longest = _longest(text, ends)
+    longest = longest_part(text, ends)
     held = min(8 * longest, _LONG_BYTES_MAX) if longest > _PIECE_BYTES else 0
     count_decoded(held)
     room = TERM_TEXT_BYTES_MAX + TERM_TEXT_RATIO_MAX * len(text)
@@ -91,7 +93,7 @@ def counted_quads(quads: Iterator[ox.Quad], text: bytes, ends: bytes) -> Iterato
     count_decoded(-held)
 
 
-def _longest(text: bytes, ends: bytes) -> int:
+def longest_part(text: bytes, ends: bytes) -> int:
     """The length of the longest part of a text without any of these characters."""
     if len(text) <= _SHORT_BYTES:
         return len(text)

@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparql_gpm.reading.context_cost import check_contexts
-from sparql_gpm.reading.decoded import count_decoded
+from sparql_gpm.reading.decoded import JSON_ENDS, count_decoded, longest_part
 
 NESTED_MAX = 16
 """Contexts inside supplied contexts."""
-_DICT_BYTES, _LIST_BYTES, _ITEM_BYTES = 232, 64, 60
-_PARTS_BYTES_MIN = 1 << 20
-"""A shorter document is one part."""
+_DICT_BYTES, _LIST_BYTES, _ITEM_BYTES, _QUOTE_BYTES = 232, 64, 40, 30
+_SHORT_BYTES = 64 << 10
+"""A document up to this length is one part."""
+_PARTS_BYTES = 1 << 20
+"""The length of a part, at most about."""
+_PART_PRODUCT = 1 << 30
+"""The length of a part by that of its longest string, at most about: each statement may repeat it."""
 
 
 class MissingContext(Exception):
@@ -50,28 +54,29 @@ def with_contexts(text: bytes, contexts: Mapping[str, Any]) -> Sequence[bytes]:
         replaced = _replaced(document, contexts, 0, placed)
         check_contexts(replaced, placed, text.count(b"{"))
         ready = text if replaced is document else json.dumps(replaced).encode()
-        return _parts(replaced, ready, placed) or (ready,)
+        return (_parts(replaced, ready) if len(ready) > _SHORT_BYTES else ()) or (ready,)
     finally:
         count_decoded(-size)
 
 
 def _loaded_bytes(text: bytes) -> int:
     """The memory of a document as Python objects, at most."""
-    objects, lists, items = (text.count(mark) for mark in (b"{", b"[", b","))
-    return 2 * len(text) + _DICT_BYTES * objects + _LIST_BYTES * lists + _ITEM_BYTES * items
+    sizes = ((b"{", _DICT_BYTES), (b"[", _LIST_BYTES), (b",", _ITEM_BYTES), (b'"', _QUOTE_BYTES))
+    return 2 * len(text) + sum(size * text.count(mark) for mark, size in sizes)
 
 
-def _parts(document: Any, text: bytes, placed: list[Any]) -> list[bytes]:
+def _parts(document: Any, text: bytes) -> list[bytes]:
     """The nodes of a long @graph by some, each with the context and the name of the graph; none if it has no such form.
 
     The parser holds an object until its end, and so the whole document if it is one.
     """
-    if len(text) < _PARTS_BYTES_MIN or not isinstance(document, dict) or not {"@context", "@graph"} <= document.keys():
+    if not isinstance(document, dict) or not {"@context", "@graph"} <= document.keys():
         return []
     nodes, head = document["@graph"], {key: value for key, value in document.items() if key != "@graph"}
     if not isinstance(nodes, list) or head.keys() - {"@context", "@id"} or not isinstance(head.get("@id", ""), str):
         return []
-    count = max(1, min(len(nodes), len(text) // max(_PARTS_BYTES_MIN, 4 * len(json.dumps(head)))))
+    most = min(_PARTS_BYTES, _PART_PRODUCT // longest_part(text, JSON_ENDS))
+    count = max(1, min(len(nodes), len(text) // max(most, 4 * len(json.dumps(head)))))
     size = -(-len(nodes) // count)
     return [json.dumps({**head, "@graph": nodes[at : at + size]}).encode() for at in range(0, len(nodes), size)]
 

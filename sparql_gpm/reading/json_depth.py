@@ -15,6 +15,7 @@ _PIECE_BYTES = 1 << 20
 _OPENING = b"{["
 _FEW = 64 << 10
 """Objects times bytes up to which a text is not looked through."""
+_LONG_BYTES = 256
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b"{}[],:")
 _OBJECT_STEPS = np.zeros(256, dtype=np.int32)
 _OBJECT_STEPS[list(b"{}")] = 1, -1
@@ -74,12 +75,13 @@ def _deepest(text: bytes, before: int) -> tuple[int, int]:
     return max(before, int(depths.max())), int(depths[-1])
 
 
-def marks_in_objects(text: bytes) -> int:
+def marks_in_objects(text: bytes, longest: int) -> int:
     """Brackets, commas and colons of the outermost object that has most, each counted once for every object around it.
 
-    A parser that holds an object until its end, to see whether a context comes last, holds so much for it.
+    A parser that holds an object until its end, to see whether a context comes last, holds so much for it; a short text
+    has few, counted as 0, unless it has a long string.
     """
-    if text.count(b"{") * len(text) <= _FEW:
+    if text.count(b"{") * len(text) * max(1, longest // _LONG_BYTES) <= _FEW:
         return 0
     most = open_marks = depth = 0
     for piece in _without_strings(BytesIO(text)):
@@ -93,6 +95,11 @@ def marks_in_objects(text: bytes) -> int:
         most = max(most, int(np.diff(ends, prepend=0).max(initial=0)), int(sums[-1]) - last)
         open_marks, depth = int(sums[-1]) - last, max(0, int(depths[-1]))
     return most
+
+
+def longest_iri(text: bytes) -> int:
+    """The length of the longest string without a space: no other is an IRI."""
+    return max((len(found[0]) for found in _STRING.finditer(text) if b" " not in found[0]), default=0)
 
 
 def _without_strings(stream: Readable) -> Iterator[bytes]:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.decoded import count_decoded, counted_quads
-from sparql_gpm.reading.json_depth import check_depth, marks_in_objects
+from sparql_gpm.reading.decoded import JSON_ENDS, count_decoded, counted_quads, longest_part
+from sparql_gpm.reading.json_depth import check_depth, longest_iri, marks_in_objects
 from sparql_gpm.reading.nesting import STRINGS, check_nesting, check_triple_terms
 
 T = TypeVar("T")
@@ -22,6 +22,10 @@ _STRING_BYTES_MAX = 8 << 20
 _BUFFERED_BYTES = 112
 """Of each token of JSON-LD in the buffer of an object around it."""
 _FEW_REIFIERS = 4
+_LOOKED_BYTES = 16 << 20
+_HELD_BYTES_MAX = 4 << 30
+"""Bytes that the parser of JSON-LD may hold for one object: its tokens once for each object around them, and its
+statements, each of which may repeat the longest string."""
 _SPACE = b" \t\r\n"
 _BY_LINE = (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES)
 _VERSION = re.compile(rb"""^[ \t]*VERSION[ \t]*("[^"\\\r\n]*"|'[^'\\\r\n]*')[ \t]*(?:\#[^\r\n]*)?\r?$""", re.MULTILINE)
@@ -65,7 +69,16 @@ def parsed_json_ld(text: bytes, is_checked: bool = False) -> Iterator[ox.Quad]:
     """The quads of JSON-LD; SyntaxError where it is malformed. Its depth may have been checked."""
     if not is_checked:
         check_depth(text)
-    held = _BUFFERED_BYTES * marks_in_objects(text)
+    longest = longest_part(text, JSON_ENDS)
+    marks = marks_in_objects(text, longest)
+    if longest * marks > _LOOKED_BYTES:
+        longest = longest_iri(text)
+    held = (_BUFFERED_BYTES + longest // 2) * marks
+    if held > _HELD_BYTES_MAX:
+        raise SyntaxError(
+            f"an object of JSON-LD that takes its parser more than {_HELD_BYTES_MAX >> 30} GiB: make objects of it "
+            "that are smaller, or less deep, or have shorter strings"
+        )
     count_decoded(held)
     try:
         yield from counted_quads(ox.parse(text, ox.RdfFormat.JSON_LD), text, b'"')

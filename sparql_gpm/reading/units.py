@@ -16,6 +16,7 @@ import pyoxigraph as ox
 from arrays.wanted import check_wanted
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
+from sparql_gpm.reading.decoded import count_decoded
 from sparql_gpm.reading.document import whole_text
 from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
@@ -140,6 +141,8 @@ class JsonLdReader:
         try:
             check_depth(text)
             parts = with_contexts(text, self._options.contexts)
+            if parts[0] is not text:
+                count_decoded(sum(map(len, parts)))
             quads = [quad for part in parts for quad in parsed_json_ld(part, is_checked=part is text)]
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._units.lose(error, line, text)

@@ -13,6 +13,8 @@ from spaseq.service.settings.configuration import Limits
 
 _LOOKS = 32
 """Questions between two looks at the clock."""
+_LARGE_BYTES = 64 << 10
+"""Of so many bytes each count looks at the clock."""
 
 
 class OverBound(NotWanted):
@@ -52,12 +54,19 @@ class _Reading:
         if self._bytes > self._bounds.decoded_bytes:
             most = f"{self._bounds.decoded_bytes / 1e6:,g} MB"
             raise OverBound(f"decoded: the body becomes more than {most} in memory: send its events in several bodies")
-        self.look()
+        if size > _LARGE_BYTES:
+            self._look_at_clock()
+        else:
+            self.look()
 
     def look(self) -> None:
         """See `check_wanted`."""
         self._asked += 1
-        if self._asked % _LOOKS == 0 and thread_time() > self._end:
+        if self._asked % _LOOKS == 0:
+            self._look_at_clock()
+
+    def _look_at_clock(self) -> None:
+        if thread_time() > self._end:
             most = f"{self._bounds.seconds:g} s"
             raise OverBound(
                 f"body_seconds: reading the body takes more than {most} of processor time: "

@@ -22,7 +22,7 @@ TERM_COPIES = 2
 """Times that the text of a distinct term is held."""
 ROW_BYTES = 120
 """A triple of an event, as ids in lists and in columns."""
-EVENT_BYTES = 1_500
+EVENT_BYTES = 900
 """An event beside its triples, from its reading to its record in a log."""
 FAULT_BYTES = 2_000
 """A part that is left out, beside its text, from its report to the answer about it."""
@@ -45,9 +45,16 @@ _count: ContextVar[Callable[[int], None] | None] = ContextVar("decoded", default
 
 def count_decoded(size: int) -> None:
     """Count bytes that something has become; whoever bounds them may end the reading. Negative: they are free again."""
-    count = _count.get()
-    if count is not None:
-        count(size)
+    counter()(size)
+
+
+def counter() -> Callable[[int], None]:
+    """The function that counts here, for other threads that work for this one."""
+    return _count.get() or _uncounted
+
+
+def _uncounted(size: int) -> None:
+    """Count nothing."""
 
 
 def count_events(events: int, rows: int) -> None:

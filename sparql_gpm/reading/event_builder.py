@@ -283,7 +283,7 @@ class EventBuilder:
     def admit(self, piece: LocatedBatch) -> None:
         """Add complete, well-formed events in columns, of closed graphs; there is `room` for them."""
         self._cut_piece()
-        count_events(len(piece.events), int(piece.events.offsets[-1]))
+        count_events(len(piece.events), piece.events.triples_max)
         self._pieces.append(piece)
         self._events_in_pieces += len(piece.events)
 

@@ -247,6 +247,20 @@ def test_rows_of_tables_count_too(body_format: str, begin: bytes, row: bytes) ->
         assert len(read_body(data, body_format, reading, 0).events) == 5_000
 
 
+@pytest.mark.parametrize("row", [b"1\n", b'"1"\n', b"1," * 10_000 + b"1\n"])
+def test_a_table_of_too_many_columns_is_malformed(row: bytes) -> None:
+    template = parse_template(TEMPLATE, "template.trig", READING.time.predicates)
+    data = b"n,a,b" + b"".join(b",c%d" % n for n in range(9_998)) + b"\n" + row * 3
+    body = read_body(data, "csv", BodyReading(READING.time, template=template), 0)
+    assert (len(body.events), body.malformed[0].reason) == (0, "a header of more than 10,000 columns")
+
+
+def test_short_rows_of_a_table_are_counted_while_they_are_left_out() -> None:
+    template = parse_template(TEMPLATE, "template.trig", READING.time.predicates)
+    with SMALL.held(), pytest.raises(OverBound, match="decoded"):
+        read_body(b"n,a,b\n" + b"x\n" * 100_000, "csv", BodyReading(READING.time, template=template), 0)
+
+
 LONG = {
     "nquads": b"<u:s> <u:p> 'a' <u:g> .\n",
     "ntriples": b"<u:s> <u:p> 'a' .\n",

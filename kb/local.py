@@ -32,7 +32,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.reading.json_depth import is_deep, too_deep
-from sparql_gpm.reading.strict import check_triple_terms, has_many_triple_terms
+from sparql_gpm.reading.nesting import check_triple_terms, has_many_triple_terms
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import relabelled
 

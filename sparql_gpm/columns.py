@@ -47,6 +47,11 @@ class EventBatch:
     def __len__(self) -> int:
         return len(self.times)
 
+    @property
+    def triples_max(self) -> int:
+        """The number of triples, at most; none is made for it."""
+        return len(self.subjects)
+
     def event_of_triple(self) -> Ids:
         """int64[m]: the index of the event that each triple belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))

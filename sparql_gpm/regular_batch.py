@@ -84,6 +84,11 @@ class RegularBatch(EventBatch):
         return self.whole.objects
 
     @property
+    def triples_max(self) -> int:
+        """See `EventBatch`."""
+        return len(self) * len(self.triples)
+
+    @property
     def whole(self) -> EventBatch:
         """The same events with their triples."""
         if self._whole is None:

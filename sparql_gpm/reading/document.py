@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pyoxigraph as ox
 
+from arrays.wanted import check_wanted
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, quads_of
@@ -13,6 +15,7 @@ from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
 
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _KEY = b""
 """The key of the event of a document: it has no graph."""
 
@@ -58,7 +61,8 @@ class DocumentReader:
     def _lines(self, text: bytes) -> list[ox.Quad]:
         """The triples of the well-formed lines; the others are reported."""
         quads: list[ox.Quad] = []
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(_lines_of(text), 1):
+            check_wanted()
             try:
                 quads += quads_of(line, self._format)
             except SyntaxError as error:
@@ -69,6 +73,16 @@ class DocumentReader:
     def _take(self, quads: list[ox.Quad]) -> None:
         for subject, predicate, object_, _ in quads:
             self._terms.add(subject, predicate, object_)
+
+
+def _lines_of(text: bytes) -> Iterator[bytes]:
+    """The lines of a text without their ends, one after the other: all together may take many times its memory."""
+    begin = 0
+    for end in _LINE_END.finditer(text):
+        yield text[begin : end.start()]
+        begin = end.end()
+    if begin < len(text):
+        yield text[begin:]
 
 
 def whole_text(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, BrokenOff | None]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.reading.decoded import TERM_BYTES, TERM_COPIES, count_decoded
 from sparql_gpm.reading.event_builder import EventBuilder
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.strict import parse
@@ -158,6 +159,8 @@ class TermIds:
     def _remember(self, cache: dict[T, int], written: T, term: Term | None) -> int:
         if term is None:
             return 0
+        length = len(written) if isinstance(written, bytes) else len(str(written))
+        count_decoded(TERM_BYTES + TERM_COPIES * length)
         if isinstance(term, BlankNode | TripleTerm):
             return self._builder.intern(term)
         identifier = cache[written] = self._dictionary.intern(term)

@@ -20,6 +20,7 @@ from sparql_gpm.errors import BrokenOff
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.numbered_names import NumberedNames
 from sparql_gpm.reading.closed_graphs import ClosedGraphs, Series
+from sparql_gpm.reading.decoded import count_events, count_fault
 from sparql_gpm.reading.event_times import dated_properties, values_inside
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText, shown
@@ -122,11 +123,10 @@ class EventBuilder:
         self._offsets: list[int] = [0]
         self.key: bytes | None = None
         self.raw: list[bytes] = []
-        self._line = 0
+        self._line = self._scope = 0
         self._time: int | None = None
         self._fault: tuple[int, int, str, str] | None = None
         self._blank_nodes: dict[str, int] = {}
-        self._scope = 0
 
     def start_input(self) -> None:
         """Begin a document, with blank node labels of its own."""
@@ -207,7 +207,8 @@ class EventBuilder:
         """Report a part of the input that is left out."""
         left_out = RawText(raw) if isinstance(raw, bytes) else raw
         shown_reason = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
-        self._report(Malformed(line, column, shown_reason, left_out.shown, kind, *left_out.whole, whole_event, begins))
+        count_fault(text := left_out.shown, shown_reason)
+        self._report(Malformed(line, column, shown_reason, text, kind, *left_out.whole, whole_event, begins))
 
     def break_off(self, line: int, error: BrokenOff | None) -> None:
         """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""
@@ -282,6 +283,7 @@ class EventBuilder:
     def admit(self, piece: LocatedBatch) -> None:
         """Add complete, well-formed events in columns, of closed graphs; there is `room` for them."""
         self._cut_piece()
+        count_events(len(piece.events), piece.events.triples_max)
         self._pieces.append(piece)
         self._events_in_pieces += len(piece.events)
 
@@ -378,6 +380,7 @@ class EventBuilder:
         self._times.append(time)
         self._event_names.append(self.key[1:-1].decode() if self.key.startswith(b"<") else self.new_name())
         self._lines.append(self._line)
+        count_events(1, len(self.subjects) - self._offsets[-1])
         self._offsets.append(len(self.subjects))
 
     def _leave_out(self, fault: tuple[int, int, str, str]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
+from arrays.wanted import check_wanted
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, ByteStream
 from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term, token_of
@@ -59,6 +60,7 @@ class JellyReader:
     def _read(self, frames: Frames, live: bool) -> Iterator[LocatedBatch]:
         number = 0
         while frames.hold():
+            check_wanted()
             columns = self._column_reader(frames)
             if columns is not None:
                 begin = frames.at

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
+from sparql_gpm.reading.decoded import QUAD_BYTES, TERM_BYTES, count_decoded
 from sparql_gpm.reading.document_terms import UnsupportedTerm
 from sparql_gpm.reading.protobuf import BYTES, VARINT, BadMessage, fields
 
@@ -211,7 +212,9 @@ class Rows:
         assert not isinstance(target, ox.DefaultGraph) and not isinstance(graph, ox.Literal), (target, graph)
         if isinstance(subject, ox.Literal | ox.DefaultGraph) or not isinstance(predicate, ox.NamedNode):
             raise UnsupportedTerm("generalized statements are not supported: a subject or predicate is of another kind")
-        return ox.Quad(subject, predicate, target, graph)
+        made = ox.Quad(subject, predicate, target, graph)
+        count_decoded(QUAD_BYTES + len(str(made)))
+        return made
 
     def _started(self, data: bytes, at: int, end: int) -> Graph:
         for number, wire, begin, stop in fields(data, at, end):
@@ -246,6 +249,7 @@ class Rows:
         if found is None:
             text = (self.prefixes.text(self.prefix) if self.prefix else "") + self.names.text(self.name)
             found = ox.NamedNode(text)
+            count_decoded(TERM_BYTES + len(text))
             self._iris.setdefault(self.name, {})[self.prefix] = found
         return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
+from arrays.wanted import check_wanted
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
@@ -167,8 +168,11 @@ class NQuadsReader:
                         add_object(o)
                         continue
             builder.raw += lines[kept:index]
+            kept = index + 1
+            if not line or line.isspace() or (line.startswith(b"#") and line.isascii()):
+                continue
             self._line(line, before + index + 1)
-            ending, kept = _ending(builder.key), index + 1
+            ending = _ending(builder.key)
             if builder.full:
                 yield from self.flush()
         builder.raw += lines[kept:]
@@ -183,6 +187,7 @@ class NQuadsReader:
         self._terms.refresh()
 
     def _line(self, line: bytes, number: int) -> None:
+        check_wanted()
         tokens = self._usual_tokens(line)
         for quad in (tokens,) if tokens else self._parsed_tokens(line, number):
             self._quad(quad, line, number)

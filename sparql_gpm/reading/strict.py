@@ -8,29 +8,25 @@ from typing import TypeVar
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.json_depth import Readable
-from sparql_gpm.terms import TRIPLE_TERM_DEPTH_MAX
+from sparql_gpm.reading.decoded import JSON_ENDS, count_decoded, counted_quads, longest_part
+from sparql_gpm.reading.json_depth import check_depth, longest_iri, marks_in_objects
+from sparql_gpm.reading.nesting import STRINGS, check_nesting, check_triple_terms
 
 T = TypeVar("T")
 
-_PIECE_BYTES = 1 << 20
-_TERM_BYTES_MAX = 8 << 20
-"""A longer string is put aside while the rest is parsed: pyoxigraph gives up at a term of 16 MiB."""
+_TERM_BYTES_MAX = 16 << 20
+"""At a term of this size pyoxigraph gives up."""
+_STRING_BYTES_MAX = 8 << 20
+"""In a text that may have such a term, a longer string is put aside while the rest is parsed."""
 
-_STRINGS = re.compile(
-    rb'''
-      """ ( (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ ) """
-    | \'\'\' ( (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ ) \'\'\'
-    | " ( [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ ) "
-    | ' ( [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ ) '
-    | < [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ >
-    | \#[^\r\n]*+
-    | <<\( | \)>> | \\.
-    ''',
-    re.VERBOSE | re.DOTALL,
-)
-"""Strings, IRIs, comments, escapes, and the brackets of triple terms."""
-_TRIPLE_TERM = b"<<("
+_BUFFERED_BYTES = 112
+"""Of each token of JSON-LD in the buffer of an object around it."""
+_FEW_REIFIERS = 4
+_LOOKED_BYTES = 16 << 20
+_HELD_BYTES_MAX = 4 << 30
+"""Bytes that the parser of JSON-LD may hold for one object: its tokens once for each object around them, and its
+statements, each of which may repeat the longest string."""
+_SPACE = b" \t\r\n"
 _BY_LINE = (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES)
 _VERSION = re.compile(rb"""^[ \t]*VERSION[ \t]*("[^"\\\r\n]*"|'[^'\\\r\n]*')[ \t]*(?:\#[^\r\n]*)?\r?$""", re.MULTILINE)
 """A line that says the version of RDF, which pyoxigraph does not read in these formats."""
@@ -40,12 +36,13 @@ _CONTROL = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 def parse(text: bytes, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
     """The quads of a text, one by one; SyntaxError where it is malformed, or has an IRI or label of 16 MiB."""
-    if len(text) <= _TERM_BYTES_MAX:
-        yield from parser_of(text, rdf_format)
-        return
-    short, values = _short(text)
     try:
-        for quad in parser_of(short, rdf_format):
+        if len(text) < _TERM_BYTES_MAX:
+            yield from counted_quads(parser_of(text, rdf_format), text, _ends(text))
+            return
+        _check_depths(text, rdf_format)
+        short, values = _short(text)
+        for quad in counted_quads(parser_of(short, rdf_format), short, _ends(short)):
             stated = _with_long(quad.object, values)
             if stated is not quad.object:
                 quad = ox.Quad(quad.subject, quad.predicate, stated, quad.graph_name)
@@ -55,39 +52,43 @@ def parse(text: bytes, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
 
 
 def parser_of(text: bytes, rdf_format: ox.RdfFormat) -> ox.QuadParser:
-    """The parser of a text without long terms; SyntaxError for triple terms so deep that it would end the process."""
+    """The parser of a text without long terms; SyntaxError for one so deep that it would take all memory, or crash."""
     if rdf_format in _BY_LINE and b"VERSION" in text:
         text = _VERSION.sub(b"", text)
-    check_triple_terms(text)
+    _check_depths(text, rdf_format)
     return ox.parse(text, rdf_format)
 
 
-def check_triple_terms(text: bytes) -> None:
-    """Raises SyntaxError for triple terms so deep that their parser would end the process."""
-    if text.count(_TRIPLE_TERM) <= TRIPLE_TERM_DEPTH_MAX:
-        return
-    depth = 0
-    for found in _STRINGS.finditer(text):
-        depth += {_TRIPLE_TERM: 1, b")>>": -1}.get(found[0], 0)
-        if depth > TRIPLE_TERM_DEPTH_MAX:
-            raise _too_deep(text[: found.start()])
+def _check_depths(text: bytes, rdf_format: ox.RdfFormat) -> None:
+    check_triple_terms(text)
+    if rdf_format not in _BY_LINE:
+        check_nesting(text)
 
 
-def has_many_triple_terms(stream: Readable) -> bool:
-    """True if a document, read piece by piece, may have triple terms that are too deep."""
-    found, last = 0, b""
-    while piece := stream.read(_PIECE_BYTES):
-        found += (last + piece).count(_TRIPLE_TERM)
-        if found > TRIPLE_TERM_DEPTH_MAX:
-            return True
-        last = piece[-len(_TRIPLE_TERM) + 1 :]
-    return False
+def parsed_json_ld(text: bytes, is_checked: bool = False) -> Iterator[ox.Quad]:
+    """The quads of JSON-LD; SyntaxError where it is malformed. Its depth may have been checked."""
+    if not is_checked:
+        check_depth(text)
+    longest = longest_part(text, JSON_ENDS)
+    marks = marks_in_objects(text, longest)
+    if longest * marks > _LOOKED_BYTES:
+        longest = longest_iri(text)
+    held = (_BUFFERED_BYTES + longest // 2) * marks
+    if held > _HELD_BYTES_MAX:
+        raise SyntaxError(
+            f"an object of JSON-LD that takes its parser more than {_HELD_BYTES_MAX >> 30} GiB: make objects of it "
+            "that are smaller, or less deep, or have shorter strings"
+        )
+    count_decoded(held)
+    try:
+        yield from counted_quads(ox.parse(text, ox.RdfFormat.JSON_LD), text, b'"')
+    finally:
+        count_decoded(-held)
 
 
-def _too_deep(before: bytes) -> SyntaxError:
-    error = SyntaxError(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep")
-    error.lineno, error.offset = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    return error
+def _ends(text: bytes) -> bytes:
+    """The characters that no term contains which the text may state again: only reifiers repeat a literal."""
+    return b"" if sum(map(text.count, (b"~", b"{|", b"<<"))) > _FEW_REIFIERS else _SPACE
 
 
 def _short(text: bytes) -> tuple[bytes, dict[str, str]]:
@@ -97,8 +98,8 @@ def _short(text: bytes) -> tuple[bytes, dict[str, str]]:
     while mark.encode() in text:
         mark += "'"
     pieces, start = [], 0
-    for found in _STRINGS.finditer(text):
-        if found.lastindex and found.end() - found.start() > _TERM_BYTES_MAX:
+    for found in STRINGS.finditer(text):
+        if found.lastindex and found.end() - found.start() > _STRING_BYTES_MAX:
             name = f"{mark} {len(values)}"
             values[name] = _unescaped(found[found.lastindex])
             pieces += [text[start : found.start()], b'"%b"' % name.encode()]

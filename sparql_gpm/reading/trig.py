@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
+from arrays.wanted import check_wanted
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
@@ -98,6 +99,7 @@ class TriGReader:
 
     def take(self, unit: Unit) -> None:
         """Read the next unit."""
+        check_wanted()
         header = self._context.header(unit.text)
         try:
             self._take(unit, parsed_unit(self._context, unit.text))

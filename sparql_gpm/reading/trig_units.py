@@ -22,8 +22,8 @@ _MARK = re.compile(
     | " [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ "
     | ' [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ '
     | < [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ >
-    | \#[^\r\n]*+
-    | \\.
+    | \#[^\r\n]*+ (?: \s++ \#[^\r\n]*+ )*+
+    | (?: \\. )++
     | \{\|? | \|\} | \}
     | \.(?: (?=[\s\#@<"'\[(]|\Z) | (?<=\s\.)(?=[A-Za-z_:]) )
     ''',
@@ -217,10 +217,12 @@ class _Ends:
 
     def after_place(self, text: bytes, at: int, begin: int) -> Iterator[int]:
         """The ends in the text behind a place outside strings; the last one before it may be at `begin`."""
+        looked, line_start = begin, 0
         for mark in _MARK.finditer(text, at):
             match mark[0]:
                 case b"{":
-                    line_start = text.rfind(b"\n", 0, mark.start()) + 1
+                    line_start = text.rfind(b"\n", looked, mark.start()) + 1 or line_start
+                    looked = mark.start()
                     if self._inside and line_start > begin:
                         self.lexed = mark.end()
                         yield line_start

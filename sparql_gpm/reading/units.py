@@ -7,13 +7,16 @@ the name of a graph may stand in the default graph or in a graph that a blank no
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pyoxigraph as ox
 
+from arrays.wanted import check_wanted
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
+from sparql_gpm.reading.decoded import count_decoded
 from sparql_gpm.reading.document import whole_text
 from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
@@ -21,7 +24,7 @@ from sparql_gpm.reading.json_contexts import with_contexts
 from sparql_gpm.reading.json_depth import check_depth
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
-from sparql_gpm.reading.strict import parse, parser_of
+from sparql_gpm.reading.strict import parse, parsed_json_ld, parser_of
 from sparql_gpm.reading.trig_context import Context
 
 MESSAGE = re.compile(
@@ -133,13 +136,14 @@ class JsonLdReader:
         yield from self._units.flush()
 
     def _unit(self, text: bytes, line: int) -> None:
+        check_wanted()
         self._builder.start_input()
         try:
             check_depth(text)
-            ready = with_contexts(text, self._options.contexts)
-            if ready is not text:
-                check_depth(ready)
-            quads = list(ox.parse(ready, ox.RdfFormat.JSON_LD))
+            parts = with_contexts(text, self._options.contexts)
+            if parts[0] is not text:
+                count_decoded(sum(map(len, parts)))
+            quads = [quad for part in parts for quad in parsed_json_ld(part, is_checked=part is text)]
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._units.lose(error, line, text)
             return
@@ -194,19 +198,20 @@ class MessageReader:
         yield from self._units.flush()
 
     def _unit(self, text: bytes, line: int) -> None:
+        check_wanted()
         self._builder.start_input()
         header = self._context.header(text) if self._format == ox.RdfFormat.TRIG else b""
         body = VERSION.sub(b"", MESSAGE.sub(b"", text))
         try:
-            parser = parser_of(header + body, self._format)
             quads = list(parse(header + body, self._format))
+            if self._format == ox.RdfFormat.TRIG and _DIRECTIVE.search(text):
+                parser = parser_of(header + body, self._format)
+                deque(parser, maxlen=0)
+                self._context.declare(parser.prefixes, parser.base_iri)
         except SyntaxError as error:
             self._units.lose(error, line - header.count(b"\n"), text)
             self._declare(header, text)
             return
-        if self._format == ox.RdfFormat.TRIG and _DIRECTIVE.search(text):
-            list(parser)
-            self._context.declare(parser.prefixes, parser.base_iri)
         if quads:
             self._units.take(quads, line, text)
 
@@ -216,9 +221,9 @@ class MessageReader:
             try:
                 parser = parser_of(header + found[0] + b"\n", ox.RdfFormat.TRIG)
                 list(parser)
+                self._context.declare(parser.prefixes, parser.base_iri)
             except (SyntaxError, ValueError):
                 continue
-            self._context.declare(parser.prefixes, parser.base_iri)
 
 
 def is_message_log(start: bytes) -> bool:

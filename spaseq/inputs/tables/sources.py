@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrays.wanted import NotWanted
 from sparql_gpm.columns import Ids
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import Blocks, ByteStream
+from sparql_gpm.reading.decoded import FAULT_BYTES, counter
 from sparql_gpm.reading.options import ReadOptions
 from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import RowBatch
@@ -167,18 +169,30 @@ def _arrow_csv(
     from pyarrow import csv
 
     from spaseq.inputs.tables.arrow_rows import ArrowRows
+    from spaseq.inputs.tables.text_rows import COLUMNS_MAX
 
+    if not names and file.ahead().partition(b"\n")[0].count(delimiter.encode()) >= COLUMNS_MAX:
+        report(1, 1, f"a header of more than {COLUMNS_MAX:,} columns", b"", "syntax")
+        return
     before = number - 1
     skipped: list[int] = []
     faults: list[tuple[int, str, bytes]] = []
+    over: list[NotWanted] = []
+    count = counter()
 
     def skip(row: Any) -> str:
         skipped.append(row.number + before)
         reason = f"the row has {row.actual_columns} cells, and the header {row.expected_columns}"
         faults.append((row.number + before, reason, row.text.encode()))
+        try:
+            count(FAULT_BYTES)
+        except NotWanted as error:  # Arrow, whose thread this is, reports no error from here
+            over.append(error)
+            return "error"
         return "skip"
 
     def report_skipped() -> None:
+        count(-FAULT_BYTES * len(faults))
         for row, reason, raw in faults:
             report(row, 1, reason, raw, "syntax")
         faults.clear()
@@ -191,6 +205,8 @@ def _arrow_csv(
         convert = csv.ConvertOptions(check_utf8=False, strings_can_be_null=False, column_types=types)
         opened = csv.open_csv(pa.PythonFile(file, mode="r"), read, parse, convert)
     except pa.ArrowInvalid as error:
+        if over:
+            raise over[0] from None
         if "mpty CSV file" not in str(error):
             report(1, 1, str(error), b"", "syntax")
     number += not names
@@ -200,10 +216,13 @@ def _arrow_csv(
         except StopIteration:
             break
         except pa.ArrowInvalid as error:
+            if over:
+                raise over[0] from None
             raise BrokenOff(f"the table cannot be read behind row {number - 1}: {error}") from error
         report_skipped()
         numbers = _numbers(number, len(batch), skipped)
         number = int(numbers[-1]) + 1 if len(numbers) else number
+        skipped[:] = [each for each in skipped if each >= number]
         yield ArrowRows(batch, numbers, untyped=True)
     report_skipped()
 

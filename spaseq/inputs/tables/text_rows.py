@@ -17,6 +17,8 @@ from spaseq.inputs.tables.text_column import ROOM, Bytes, TextColumn
 
 BLOCK_BYTES = 2 << 20
 """Bytes that are read at once: arrays of twice as many cost three times as much, as their memory is asked for anew."""
+COLUMNS_MAX = 10_000
+"""Columns of CSV: each takes memory in every batch."""
 _ROOM = bytes(ROOM)
 _LINE = b"\n"
 _NEW_LINE = ord(_LINE)
@@ -130,7 +132,7 @@ class TextReader:
         if not names:
             begin = block.find(_LINE) + 1
             names = tuple(block[:begin].rstrip(b"\r\n").decode().split(self._delimiter))
-        if not any(names):
+        if not any(names) or len(names) > COLUMNS_MAX:
             return None
         text = np.frombuffer(b"".join((_ROOM, block, _ROOM)), dtype=np.uint8)
         line_end = 2 if returns else 1

@@ -20,7 +20,8 @@ from spaseq.errors import InputError, RunError
 from spaseq.outputs.dead_letters import malformed_letter
 from spaseq.runtime.order.reorder import lateness_bounds
 from spaseq.runtime.state.packed_events import packed_events
-from spaseq.service.core.bodies import Body, BodyReading
+from spaseq.service.core.bodies import Body, BodyReading, left_out_body
+from spaseq.service.core.body_bounds import BodyBounds, OverBound
 from spaseq.service.core.clock import Clock
 from spaseq.service.core.decisions import (
     answer_of,
@@ -113,10 +114,11 @@ class Admission:
         waiting: Callable[[], int],
         queue: int,
         kernels: Kernels,
+        bounds: BodyBounds,
     ) -> None:
         self.decided, self.durable = state.copy(), state.copy()
         self._clock, self._hand_on, self._waiting, self._queue = clock, on_durable, waiting, queue
-        self._kernels, self._submitted, self._start = kernels, 0, log.next
+        self._kernels, self._bounds, self._submitted, self._start = kernels, bounds, 0, log.next
         self._memories: dict[str, _Memory] = {}
         self._commit: GroupCommit[Record] = GroupCommit(log, self._on_durable, self._on_told, self._on_failure)
         self.deciding = self._commit.deciding
@@ -144,7 +146,7 @@ class Admission:
         asked = None if key is None else (sha256(key.encode()).digest(), sha256(data).digest())
         answer = self._earlier(memory, asked)
         if answer is None:
-            body = self._read(data, body_format, memory.reading, now)
+            body = self._read(data, body_format, memory.reading, now, is_kept=bool(offset))
             if not len(body.events) and not body.duplicates and not offset:
                 raise nothing_accepted(body)
             answer = self._take(stream, body, identity_of(body, identifier), asked, now, offset)
@@ -349,9 +351,15 @@ class Admission:
             raise Refused(422, "Idempotency-Key used again", detail)
         return json.loads(known.answer), future
 
-    def _read(self, data: bytes, body_format: str, reading: BodyReading, now: int) -> Body:
+    def _read(self, data: bytes, body_format: str, reading: BodyReading, now: int, is_kept: bool) -> Body:
+        """The events of a body; `is_kept`: one over a bound is a dead letter, otherwise it is Refused (413)."""
         try:
-            return self._kernels.read(data, body_format, reading, now)
+            with self._bounds.held():
+                return self._kernels.read(data, body_format, reading, now)
+        except OverBound as over:
+            if is_kept:
+                return left_out_body(data, str(over))
+            raise Refused(413, "Content Too Large", str(over)) from over
         except (InputError, RunError) as error:
             raise Refused(400, "Nothing was an event", ": ".join(filter(None, (error.message, error.hint)))) from error
 

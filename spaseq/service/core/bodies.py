@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from arrays.wanted import check_wanted
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.raw_text import RawText
 from spaseq.inputs.event_times import TimeReading
 from spaseq.inputs.reading import StreamFormat, StreamReader
 from spaseq.inputs.tables.template import Template
@@ -90,13 +92,24 @@ def read_body(data: bytes, body_format: str, reading: BodyReading, now_ns: int, 
     duplicates = 0
     for index, first in _again(names, np.flatnonzero(kept & named)):
         kept[index] = False
-        if _content(batch, index, dictionary) == _content(batch, first, dictionary):
+        check_wanted()
+        if _size(batch, index) == _size(batch, first) and (
+            _content(batch, index, dictionary) == _content(batch, first, dictionary)
+        ):
             duplicates += 1
         else:
             left_out.append(_other_content(names[index], int(lines[index])))
     left_out.sort(key=_place)
     taken = np.flatnonzero(kept)
     return Body(batch.take(taken), named[taken], lines[taken], duplicates, tuple(left_out), dictionary)
+
+
+def left_out_body(data: bytes, reason: str) -> Body:
+    """The body of which nothing is read, as one fault."""
+    raw = RawText(data)
+    fault = Malformed(1, 1, reason, raw.shown, "too long", *raw.whole, whole_event=True)
+    nothing = np.zeros(0, dtype=np.int64)
+    return Body(EventBatch.empty(), nothing.astype(np.bool_), nothing, 0, (fault,), Dictionary())
 
 
 def _first_of_each_event(faults: Sequence[Malformed], names: Sequence[str], lines: Ids, kept: Mask) -> list[Malformed]:
@@ -154,6 +167,10 @@ def _again(names: Sequence[str], events: Ids) -> Iterator[tuple[int, int]]:
     for index in events.tolist():
         if (known := first.setdefault(names[index], index)) != index:
             yield index, known
+
+
+def _size(batch: EventBatch, index: int) -> int:
+    return int(batch.offsets[index + 1] - batch.offsets[index])
 
 
 def _content(batch: EventBatch, index: int, dictionary: Dictionary) -> tuple[int, list[tuple[bytes, ...]]]:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
-from arrays.wanted import check_wanted
 from kb.source import Source
 from spaseq.errors import RunError
 from spaseq.service.core.rest import READ_AGAIN_S, Rest
 from spaseq.service.core.state import DeclaredKnowledge
 from spaseq.service.log.files import sync_folder
 from spaseq.service.log.segments import WAYS
+from spaseq.service.settings.regular_files import check_unpacked, pieces_of
 from spaseq.service.store.faults import in_words, is_of_the_disk
 
+BOUND = "limits.kb"
+"""The bound of the file of a knowledge base, by its key in the configuration."""
 PART = ".part"
 """What the name of a copy that is under way ends with."""
-_PART_BYTES = 1 << 20
-"""Bytes that are read of a file at a time."""
 _T = TypeVar("_T")
 _LOST, _EMPTY = ".lost", "empty.nt"
 
@@ -30,35 +30,32 @@ class CopyLost(RunError):
     """A copy is lost, and that was accepted: queries that use it fail."""
 
 
-def keep_copy(path: Path, copy: Path) -> None:
-    """Copy a file, on disk when this returns; only its owner reads it. Raises OSError, NotWanted."""
-    beside = copy.with_name(f"{copy.name}{PART}")
+def kept_copy(path: Path, folder: Path, bytes_max: int) -> str:
+    """The name of the copy of a file, on disk when this returns; only its owner reads it.
+
+    Raises UnusableFile for what is no regular file of at most so many bytes, after decompression too, and OSError.
+    """
+    if path.name.lower().endswith(".gz"):
+        check_unpacked(str(path), bytes_max, BOUND)
+    digest, suffixes = sha256(), "".join(path.suffixes[-2:])
+    for piece in pieces_of(str(path), bytes_max, BOUND):
+        digest.update(piece)
+    if (folder / (name := f"{digest.hexdigest()}{suffixes}")).exists():
+        return name
+    beside, digest = folder / f"{name}{PART}", sha256()
     beside.unlink(missing_ok=True)
     try:
-        with path.open("rb") as source, os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as target:
-            for part in _parts(source):
-                target.write(part)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as target:
+            for piece in pieces_of(str(path), bytes_max, BOUND):
+                digest.update(piece)
+                target.write(piece)
             target.flush()
             os.fsync(target.fileno())
-        beside.replace(copy)
-    except BaseException:
+        beside.replace(folder / (name := f"{digest.hexdigest()}{suffixes}"))
+    finally:
         beside.unlink(missing_ok=True)
-        raise
-    sync_folder(copy.parent)
-
-
-def digest_of(file: IO[bytes]) -> str:
-    """The digest of a file, which its copy is named by. Raises OSError, NotWanted."""
-    digest = sha256()
-    for part in _parts(file):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _parts(file: IO[bytes]) -> Iterator[bytes]:
-    while part := file.read(_PART_BYTES):
-        check_wanted()
-        yield part
+    sync_folder(folder)
+    return name
 
 
 def is_whole(copy: Path) -> bool:
@@ -96,17 +93,21 @@ def copies(folder: Path) -> list[Path]:
 
 
 class KnowledgeSources:
-    """The knowledge bases as the engine takes them; `folder`: of their copies.
+    """The knowledge bases as the engine takes them; `folder`: of their copies, each of at most `bytes_max` bytes.
 
     lost    those whose loss was accepted, by IRI: they are empty, and queries that use them fail
     fault   of the disk, for which a copy cannot be read that is used from now on; "" while it can
     """
 
-    def __init__(self, folder: Path, rest: Rest) -> None:
-        self.folder, self._rest = folder, rest
+    def __init__(self, folder: Path, rest: Rest, bytes_max: int) -> None:
+        self.folder, self._rest, self._bytes_max = folder, rest, bytes_max
         self.fault = ""
         self.lost: dict[str, CopyLost] = {}
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def kept(self, path: Path) -> str:
+        """The name of the copy of a file; see `kept_copy`."""
+        return kept_copy(path, self.folder, self._bytes_max)
 
     def source(self, declared: DeclaredKnowledge) -> Source:
         """A knowledge base that is used from now on; RunError for a damaged copy whose loss was not accepted."""

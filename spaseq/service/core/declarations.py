@@ -20,7 +20,7 @@ from spaseq.errors import InputError
 from spaseq.lang.parse import check
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.clock import Clock
-from spaseq.service.core.copies import KnowledgeSources, digest_of, keep_copy
+from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.decisions import body_reading
 from spaseq.service.core.dependencies import Dependencies
 from spaseq.service.core.meanings import Read, meaning_of, problems_of, users_of
@@ -29,6 +29,7 @@ from spaseq.service.core.state import State
 from spaseq.service.errors import Refused
 from spaseq.service.settings.knowledge import KnowledgeSettings
 from spaseq.service.settings.queries import QueryChanges, QuerySettings
+from spaseq.service.settings.regular_files import UnusableFile, text_of
 from spaseq.service.settings.streams import StreamSettings
 from spaseq.service.store.faults import is_of_the_disk, refusal
 
@@ -36,21 +37,21 @@ from spaseq.service.store.faults import is_of_the_disk, refusal
 class Declarations:
     """Changes of what is declared.
 
-    sources     has the folder of the copies of knowledge bases
+    sources     keeps the copies of knowledge bases
     has_failed  whether a query, by its name, has failed: one that is put again runs again
     """
 
     def __init__(
         self, admission: Admission, sources: KnowledgeSources, clock: Clock, has_failed: Callable[[str], bool]
     ) -> None:
-        self._admission, self._folder, self._clock, self._has_failed = admission, sources.folder, clock, has_failed
+        self._admission, self._sources, self._clock, self._has_failed = admission, sources, clock, has_failed
         self._dependencies = Dependencies()
 
     # --- streams ----------------------------------------------------------------------------------
 
     def put_stream(self, name: str, settings: StreamSettings) -> tuple[bool, Future[int] | None]:
         """Make or change a stream; True if it is new."""
-        files = {path: _text(path) for _, path in settings.files()}
+        files = {path: _text(key, path) for key, path in settings.files()}
         try:
             body_reading(settings, files)
         except (InputError, ValueError, RecursionError) as error:
@@ -112,23 +113,21 @@ class Declarations:
             return ""
         path = Path(settings.path)
         try:
-            with path.open("rb") as file:
-                digest = digest_of(file)
-            name = f"{digest}{''.join(path.suffixes[-2:])}"
-            if not (self._folder / name).exists():
-                keep_copy(path, self._folder / name)
+            name = self._sources.kept(path)
             self._check_readable(settings, name)
         except OSError as error:
             if is_of_the_disk(error):
                 raise refusal(error) from error
             raise Refused(422, "Unusable value", f"path: cannot read {path}: {error.strerror}") from error
+        except UnusableFile as error:
+            raise Refused(422, "Unusable value", f"path: {error}") from error
         except KnowledgeBaseError as error:
             raise Refused(422, "Unusable value", f"path: {error.located}") from error
         return name
 
     def _check_readable(self, settings: KnowledgeSettings, name: str) -> None:
         dictionary = Dictionary()
-        source = relocated(settings.source, location=str(self._folder / name))
+        source = relocated(settings.source, location=str(self._sources.folder / name))
         KnowledgeBases.load({settings.iri: source}, dictionary, ExpressionEvaluator(dictionary)).close()
 
     # --- queries ----------------------------------------------------------------------------------
@@ -247,8 +246,8 @@ def _missing(kind: str, name: str) -> NoReturn:
     raise Refused(404, f"No such {kind}", f"there is no {kind} '{name}'")
 
 
-def _text(path: str) -> str:
+def _text(key: str, path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refused(422, "Unusable value", f"cannot read {path}: {error}") from error
+        return text_of(path)
+    except (OSError, ValueError) as error:
+        raise Refused(422, "Unusable value", f"{key}: cannot read {path}: {error}") from error

@@ -18,6 +18,7 @@ from typing import Any
 from arrays.wanted import while_wanted
 from spaseq.service.core.admission import Admission, Promise, durable
 from spaseq.service.core.aside import bounds_of
+from spaseq.service.core.body_bounds import BodyBounds
 from spaseq.service.core.clock import Clock, SystemClock
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import with_counts
@@ -70,10 +71,10 @@ class Service:
         self._database, self._log, saved = folder.database, folder.log, folder.saved
         self._kernels = Kernels()
         self._admission = Admission(
-            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._kernels
+            self._log, saved.state, clock, self._hand, self._waiting, limits.queue, self._kernels, BodyBounds.of(limits)
         )
         self._rest = Rest()
-        sources = KnowledgeSources(folder.copies, self._rest)
+        sources = KnowledgeSources(folder.copies, self._rest, limits.kb_bytes)
         self._declarations = Declarations(self._admission, sources, clock, lambda name: self._queries.has_failed(name))
         upkeep = Upkeep(self._log, self._database, self._admission, clock, folder.copies)
         self._recovery = Recovery(saved, self._log, self._admission)

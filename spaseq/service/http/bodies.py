@@ -19,6 +19,8 @@ BODIES_HELD_MAX = 16
 """Bodies of full size whose bytes are held at a time; more bytes than those are refused."""
 _PIECE_BYTES = 1 << 20
 """Bytes that are unpacked before others have their turn."""
+_PACKED_BYTES = 4 << 10
+"""Bytes of gzip that are unpacked before others have their turn: what is behind the end of a member is copied."""
 _GZIP = zlib.MAX_WBITS | 16
 _ENCODINGS = frozenset({"gzip", "x-gzip"})
 
@@ -51,9 +53,12 @@ async def received(request: Request, budget: BodyBudget) -> AsyncIterator[bytes]
     unpack = _unpacker(request.headers.get("content-encoding"))
     _check_length(request.headers.get("content-length"), budget.body_bytes_max)
     body = bytearray()
-    taken = 0
+    taken = packed = 0
     try:
         async for part in _parts(request):
+            packed += len(part)
+            if packed > budget.body_bytes_max:
+                raise _too_large(budget.body_bytes_max)
             async for piece in unpack.pieces(part, budget.body_bytes_max + 1 - len(body)):
                 budget.take(len(piece))
                 taken += len(piece)
@@ -97,23 +102,26 @@ class _Gzip:
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
-        self._begun = False
+        self._begun = self._is_between = False
 
     async def pieces(self, part: bytes, room: int) -> AsyncIterator[bytes]:
         """The bytes that a part stands for, up to `room`; raises Refused (400) for what is no gzip."""
-        rest = part
-        while room > 0 and (rest or self._begun):
-            if self._member.eof:
-                self._member, self._begun = zlib.decompressobj(_GZIP), False
+        for at in range(0, len(part), _PACKED_BYTES):
+            rest = part[at : at + _PACKED_BYTES]
+            if self._is_between and not self._begun:
                 rest = rest.lstrip(b"\0")
-                if not rest:
-                    return
-            piece, rest = self._unpacked(rest, min(room, _PIECE_BYTES))
-            room -= len(piece)
-            if piece:
-                yield piece
-            elif not rest and not self._member.eof:
-                return
+            while room > 0 and (rest or self._begun):
+                if self._member.eof:
+                    self._member, self._begun, self._is_between = zlib.decompressobj(_GZIP), False, True
+                    rest = rest.lstrip(b"\0")
+                    if not rest:
+                        break
+                piece, rest = self._unpacked(rest, min(room, _PIECE_BYTES))
+                room -= len(piece)
+                if piece:
+                    yield piece
+                elif not rest and not self._member.eof:
+                    break
             await asyncio.sleep(0)
 
     def _unpacked(self, rest: bytes, size: int) -> tuple[bytes, bytes]:

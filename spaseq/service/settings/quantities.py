@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from sparql_gpm.times import parse_duration
 from sparql_gpm.well_formed import is_iri
+from spaseq.service.settings.regular_files import UnusableFile, check_regular
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))? ?(?:([KMGT])(I?)B|B)?", re.ASCII | re.IGNORECASE)
@@ -74,8 +75,14 @@ def check_text(key: str, text: str, bytes_max: int) -> None:
 
 
 def check_file(key: str, path: str) -> None:
-    """Raises ValueError unless the path is absolute and of something that exists."""
+    """Raises ValueError unless the path is absolute and of a regular file."""
     if not os.path.isabs(path):
         raise ValueError(f"{key}: '{path:.200}' is a relative path: give an absolute one")
     if "\0" in path or not os.path.exists(path):
         raise ValueError(f"{key}: there is no file '{path:.200}'")
+    try:
+        check_regular(path)
+    except UnusableFile as error:
+        raise ValueError(f"{key}: {error}") from None
+    except OSError as error:
+        raise ValueError(f"{key}: cannot read '{path:.200}': {error.strerror}") from None

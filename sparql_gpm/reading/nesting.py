@@ -1,0 +1,89 @@
+"""The depth of Turtle and TriG: parsers of deeper documents take memory for each level, or end the process."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from sparql_gpm.reading.json_depth import Readable
+from sparql_gpm.terms import TRIPLE_TERM_DEPTH_MAX
+
+NESTED_MAX = 1_000
+"""Collections, blank node property lists, annotations and reified triples one in the other; a reified triple is two."""
+STRINGS = re.compile(
+    rb'''
+      """ ( (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ ) """
+    | \'\'\' ( (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ ) \'\'\'
+    | " ( [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ ) "
+    | ' ( [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ ) '
+    | < [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ >
+    | \#[^\r\n]*+
+    | <<\( | \)>> | (?: \\. )++
+    ''',
+    re.VERBOSE | re.DOTALL,
+)
+"""Strings, IRIs, comments, escapes, and the brackets of triple terms."""
+_TRIPLE_TERM = b"<<("
+_OPENING, _CLOSING = b"([{<", b")]}>"
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _OPENING + _CLOSING)
+_STEP = dict.fromkeys(_OPENING, 1) | dict.fromkeys(_CLOSING, -1)
+_STEPS = np.array([_STEP.get(byte, 0) for byte in range(256)], dtype=np.int32)
+_PIECE_BYTES = 1 << 20
+
+
+def check_nesting(text: bytes) -> None:
+    """Raises SyntaxError, with its line and column, for a text of Turtle or TriG that is deeper than NESTED_MAX."""
+    if text.count(b"(") + text.count(b"[") + text.count(b"<<") + text.count(b"{|") <= NESTED_MAX:
+        return
+    if not _is_deep(STRINGS.sub(b"", text).translate(None, _NO_BRACKETS)):
+        return
+    depth = begin = 0
+    for found in STRINGS.finditer(text + b"#"):
+        for at in range(begin, found.start()):
+            depth = max(0, depth + _STEP.get(text[at], 0))
+            if depth > NESTED_MAX:
+                what = "collections, blank node property lists, annotations or reified triples"
+                raise _located(f"{what} more than {NESTED_MAX:,} deep", text[:at])
+        begin = found.end()
+
+
+def check_triple_terms(text: bytes) -> None:
+    """Raises SyntaxError for triple terms so deep that their parser would end the process."""
+    if text.count(_TRIPLE_TERM) <= TRIPLE_TERM_DEPTH_MAX:
+        return
+    depth = 0
+    for found in STRINGS.finditer(text):
+        depth += {_TRIPLE_TERM: 1, b")>>": -1}.get(found[0], 0)
+        if depth > TRIPLE_TERM_DEPTH_MAX:
+            raise _located(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep", text[: found.start()])
+
+
+def has_many_triple_terms(stream: Readable) -> bool:
+    """True if a document, read piece by piece, may have triple terms that are too deep."""
+    found, last = 0, b""
+    while piece := stream.read(_PIECE_BYTES):
+        found += (last + piece).count(_TRIPLE_TERM)
+        if found > TRIPLE_TERM_DEPTH_MAX:
+            return True
+        last = piece[-len(_TRIPLE_TERM) + 1 :]
+    return False
+
+
+def _is_deep(brackets: bytes) -> bool:
+    """True if brackets are more than NESTED_MAX deep; one that closes more than is open counts nothing."""
+    depth = lowest = 0
+    for begin in range(0, len(brackets), _PIECE_BYTES):
+        piece = np.frombuffer(brackets, np.uint8, count=min(_PIECE_BYTES, len(brackets) - begin), offset=begin)
+        depths = depth + np.cumsum(_STEPS[piece], dtype=np.int64)
+        floors = np.minimum(lowest, np.minimum.accumulate(depths))
+        if int((depths - floors).max()) > NESTED_MAX:
+            return True
+        depth, lowest = int(depths[-1]), int(floors[-1])
+    return False
+
+
+def _located(reason: str, before: bytes) -> SyntaxError:
+    error = SyntaxError(reason)
+    error.lineno, error.offset = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+    return error

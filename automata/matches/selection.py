@@ -42,7 +42,6 @@ class Candidate(NamedTuple):
 
 def candidate_of(match: Match, ranks: int = 0, decided: int | None = None) -> Candidate:
     """The candidate of a match over so many events of its substream (0: unknown); None: its last event decides it."""
-    check_wanted()
     positions = frozenset([position for _, position, _ in match.entries])
     return Candidate(match, positions, ranks == len(positions), match.time if decided is None else decided)
 

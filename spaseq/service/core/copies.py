@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -62,8 +63,10 @@ def is_whole(copy: Path) -> bool:
     """True if a copy is there, and is as it was copied. Raises OSError."""
     if not copy.exists():
         return False
-    with copy.open("rb") as file:
-        return copy.name.startswith(digest_of(file))
+    digest = sha256()
+    for piece in pieces_of(str(copy), sys.maxsize, BOUND):
+        digest.update(piece)
+    return copy.name.startswith(digest.hexdigest())
 
 
 def check_copy(copy: Path) -> None:

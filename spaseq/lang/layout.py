@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
 
+from arrays.wanted import check_wanted
 from automata.plan.expression import Span
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause, UnreadClause
@@ -65,6 +66,7 @@ def read_clauses(lexemes: Sequence[Lexeme], end: int, report: Report) -> Iterato
         report.add(Code.SYNTAX, stray[0].span, message)
     layout = _Layout(report)
     for start, stop in pairwise([*starts, len(lexemes)]):
+        check_wanted()
         following = lexemes[stop] if stop < len(lexemes) else None
         layout.enter(lexemes[start], lexemes[start + 1] if start + 1 < stop else None)
         clause = parse_clause(lexemes[start:stop], following, end, report)

@@ -92,8 +92,13 @@ def _check_start(node: ast.Expr, report: Report) -> None:
         report.add(Code.POSSESSIVE_START, node.span, message, hint)
     for child in children(node):
         _check_start(child, report)
-        if isinstance(node, nodes.Sequence) and nodes.symbols(child, negated=False):
+        if isinstance(node, nodes.Sequence) and _takes_events(child):
             break
+
+
+def _takes_events(node: ast.Expr) -> bool:
+    """True if a step is inside of no `!`."""
+    return any(not any(isinstance(each, nodes.Negation) for each in around) for _, around in steps(node))
 
 
 def _check_selector(selector: Word, places: Sequence[_Place], report: Report) -> None:

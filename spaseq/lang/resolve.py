@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from arrays.wanted import check_wanted
 from automata.plan.expression import Step
 from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import TRUE, Constant
@@ -173,6 +174,7 @@ class Resolver:
         known = streams | self._unread()
         gpms: dict[str, Gpm | None] = {}
         for clause in self._all(drafts.DefineClause):
+            check_wanted()
             for stream in clause.streams:
                 if streams and stream.text not in known:
                     hint = self._report.choices_hint(stream.text, streams, "declared here: {}")

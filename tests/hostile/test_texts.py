@@ -118,6 +118,7 @@ BEYOND: Mapping[str, str] = {
         sequence=" ; ".join(["A"] * 500),
         body=" . ".join(f"?s :p ?v{n}" for n in range(bounds.STEP_VARIABLES_MAX // 500)),
     ),
+    "IRI of a prefix": text_of().replace("urn:e:", f"urn:{'e' * 4_096}:"),
     "levels of BIND": text_of(
         beside=" ".join(f"BIND(?v{n} + 1 AS ?v{n + 1})" for n in range(bounds.CONDITION_LEVELS_MAX + 1)),
         body="?s :p ?v0",

@@ -269,7 +269,7 @@ def main() -> None:
         os.environ["NUMBA_DISABLE_JIT"] = str(int(options.jit == "off"))
         os.execv(sys.executable, sys.orig_argv)
     tallies = {name: Tally() for name in options.evaluators or EVALUATORS}
-    grammar._parsed = lru_cache(TREES_MAX)(grammar._parsed.__wrapped__)
+    grammar._kept = lru_cache(TREES_MAX)(grammar._kept.__wrapped__)
     try:
         found = compare(tallies, options.pairs, options.seed, options.first, options.new, places_of(options.at))
     except KeyboardInterrupt:

@@ -183,17 +183,20 @@ def map_children(node: Node[S], change: Callable[[Node[S]], Node[S]]) -> Node[S]
 
 def walk(node: Node[S]) -> Iterator[Node[S]]:
     """The node and everything inside it, in the order of the text."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        yield (found := waiting.pop())
+        waiting += reversed(children(found))
 
 
 def steps(node: Node[S], around: tuple[Node[S], ...] = ()) -> Iterator[tuple[Step[S], tuple[Node[S], ...]]]:
     """Every step in the order of the text, with the nodes around it, outermost first."""
-    if isinstance(node, Step):
-        yield node, around
-    for child in children(node):
-        yield from steps(child, (*around, node))
+    waiting = [(node, around)]
+    while waiting:
+        found, outside = waiting.pop()
+        if isinstance(found, Step):
+            yield found, outside
+        waiting += [(child, (*outside, found)) for child in reversed(children(found))]
 
 
 def symbols(node: Node[S], negated: bool = True) -> tuple[S, ...]:

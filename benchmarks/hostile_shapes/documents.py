@@ -20,7 +20,8 @@ from spaseq.service.settings.toml import CONFIGURATION_BYTES_MAX, read_configura
 _BODY_BYTES = 16_000_000
 _TEMPLATE_BYTES = 1_000_000
 _SECONDS = 10.0
-_MEMORY = 320_000_000
+_MEMORY = 720_000_000
+"""Forty-five times the largest body, which JSON of empty objects needs."""
 _URL = "http://e/c"
 
 
@@ -134,8 +135,8 @@ SHAPES = (
         a_long_number=_repeated("1", '{"max_runs": ', "}"),
         blanks=_repeated(" "),
         zeros=_repeated("0,", "[", "0]"),
-        sinks=_numbered('{"file": "/tmp/#"}', '{"sinks": [', "]}"),
-        one_sink_many_times=_repeated('{"file": "/tmp/a"},', '{"sinks": [', '{"file": "/tmp/b"}]}'),
+        sinks=_numbered('{"file": "/srv/#"}', '{"sinks": [', "]}"),
+        one_sink_many_times=_repeated('{"file": "/srv/a"},', '{"sinks": [', '{"file": "/srv/b"}]}'),
         a_string_never_closed=_repeated("a", '{"text": "'),
     ),
     *_shapes(

@@ -16,6 +16,7 @@ from spaseq.lang.parse import check
 _TEXT_BYTES = 256_000
 _LONG_BYTES = 4_000_000
 _MEMORY = 320_000_000
+_LONG_MEMORY = 640_000_000
 REQUEST_SECONDS = 30.0
 _SECONDS = 1.2 * REQUEST_SECONDS
 """Of a request that ends at its limit, as it asks for it now and then."""
@@ -67,7 +68,7 @@ def _format(data: bytes) -> str:
 
 WAYS = {
     "validate": Way(_as_request(_validate), _TEXT_BYTES, _SECONDS, _MEMORY),
-    "validate long": Way(_as_request(_validate), _LONG_BYTES, _SECONDS, _MEMORY),
+    "validate long": Way(_as_request(_validate), _LONG_BYTES, _SECONDS, _LONG_MEMORY),
     "describe": Way(_as_request(_describe), _TEXT_BYTES, _SECONDS, _MEMORY),
     "format": Way(_as_request(_format), _TEXT_BYTES, _SECONDS, _MEMORY),
 }

@@ -248,8 +248,8 @@ class Code(Enum):
         "Use a window of time, SLIDING, or GROUP BY in place of PARTITION BY.",
     )
     BEYOND_BOUND = ("SQ065", "a query that is larger than its bounds",
-        "The steps of SEQ( ), their variables, or a condition with its BINDs in their places are more than a query may "
-        "have; `docs/reference/limits.md` has the bounds.",
+        "The steps of SEQ( ), their variables, the IRI of a prefix, or a condition with its BINDs in their places are "
+        "more than a query may have; `docs/reference/limits.md` has the bounds.",
         "Divide the query, or write what repeats as a repetition; the message names the bound.",
     )
     UNUSED_GPM = ("SQ101", "a DEFINE that SEQ( ) never uses",

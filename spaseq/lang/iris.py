@@ -10,6 +10,9 @@ from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause, Declaration, Word
 from spaseq.lang.report import Report
 
+NAMESPACE_CHARACTERS_MAX = 4_096
+"""Characters of the IRI of a prefix."""
+
 
 class Namespace:
     """BASE and the prefixes of a query. Each undeclared prefix is reported once, where it is used first."""
@@ -27,10 +30,19 @@ class Namespace:
                 case Declaration(None, iri):
                     self.base = self.expand(iri)
                 case Declaration(Word(prefix), iri) if prefix.endswith(":"):
-                    self.prefixes[prefix[:-1]] = self.expand(iri)
+                    self.prefixes[prefix[:-1]] = self._namespace(iri)
                 case Declaration(Word() as prefix, _):
                     hint = "a prefix ends with a colon: PREFIX ex: <…>"
                     self._report.add(Code.BAD_PREFIX, prefix.span, f"'{prefix.text}' is not a prefix", hint)
+
+    def _namespace(self, word: Word) -> str:
+        """The IRI of a prefix; every name with the prefix holds it."""
+        iri = self.expand(word)
+        if len(iri) <= NAMESPACE_CHARACTERS_MAX:
+            return iri
+        message = f"the IRI of a prefix has at most {NAMESPACE_CHARACTERS_MAX:,} characters (IRI of a prefix)"
+        self._report.add(Code.BEYOND_BOUND, word.span, message, "write the IRI in full where it is used")
+        return ""
 
     def expand(self, word: Word) -> str:
         """The IRI of `<…>` or `prefix:local`."""

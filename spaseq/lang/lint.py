@@ -21,6 +21,9 @@ from spaseq.lang.limits import warn_of_limits
 from spaseq.lang.lint_expressions import check_expressions, open_variables, places_of
 from spaseq.lang.report import Report, listed
 
+PAIRS_MAX = 200_000
+"""Pairs of steps that share a variable, each counted for each level around the one that is repeated; no more are
+looked at for a warning (SQ105)."""
 _FEWEST = frozenset({Selector.NEXT, Selector.LAST, Selector.MAX})
 """The selectors that compare matches with one another."""
 
@@ -89,8 +92,13 @@ def _check_start(node: ast.Expr, report: Report) -> None:
         report.add(Code.POSSESSIVE_START, node.span, message, hint)
     for child in children(node):
         _check_start(child, report)
-        if isinstance(node, nodes.Sequence) and nodes.symbols(child, negated=False):
+        if isinstance(node, nodes.Sequence) and _takes_events(child):
             break
+
+
+def _takes_events(node: ast.Expr) -> bool:
+    """True if a step is inside of no `!`."""
+    return any(not any(isinstance(each, nodes.Negation) for each in around) for _, around in steps(node))
 
 
 def _check_selector(selector: Word, places: Sequence[_Place], report: Report) -> None:
@@ -116,8 +124,12 @@ def _check_iterations(query: ast.Query, places: Sequence[_Place], report: Report
     users = _users(places)
     warned = set(query.partition)
     found: dict[str, Mapping[str, Span]] = {}
+    pairs = 0
     for binder in (place for place in places if place.positive and place.repetitions()):
         for name in sorted(binder.binds - warned):
+            pairs += len(users[name]) * len(binder.around)
+            if pairs > PAIRS_MAX:
+                return
             repetitions = _first_bound_inside(name, binder, users[name])
             for user in users[name]:
                 outside = any(id(node) not in user.ids for node in repetitions)

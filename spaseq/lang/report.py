@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import accumulate, pairwise
 
 from automata.plan.expression import Span
 from spaseq.errors import Problem, shortened
 from spaseq.lang.codes import Code
 
+_LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+"""The ends of lines as `str.splitlines` knows them: reports show the lines that it gives."""
 _NAMES_SHOWN_MAX = 12
 PROBLEMS_MAX = 1_000
 """Errors of one text that are kept, and warnings."""
@@ -28,12 +31,11 @@ class Report:
     """Every error and warning found in one text so far."""
 
     def __init__(self, text: str) -> None:
-        lines = text.splitlines(keepends=True)
-        self._line_starts = [0, *accumulate(len(line) for line in lines)]
-        if lines and lines[-1] == lines[-1].rstrip("\r\n"):
-            self._line_starts.pop()
-        borders = pairwise([*self._line_starts, len(text)])
-        self._line_ends = [start + len(text[start:end].rstrip("\r\n")) for start, end in borders]
+        self._line_starts, self._line_ends = array("q", [0]), array("q")
+        for found in _LINE_END.finditer(text):
+            self._line_starts.append(found.end())
+            self._line_ends.append(found.start() if found[0][0] in "\r\n" else found.end())
+        self._line_ends.append(len(text))
         self._problems: dict[str, set[Problem]] = {"error": set(), "warning": set()}
         self._more: set[str] = set()
         self._error_offsets: list[int] = []

@@ -155,7 +155,7 @@ class _Structure:
             case nodes.Choice(branches):
                 return any(self._touches(branch, edge) for branch in branches)
             case nodes.Sequence(items):
-                ordered = items if edge == 0 else items[::-1]
+                ordered = items if edge == 0 else reversed(items)
                 for item in ordered:
                     if self._touches(item, edge):
                         return True

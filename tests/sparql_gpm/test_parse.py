@@ -41,7 +41,7 @@ from sparql_gpm.pattern import (
     Values,
     Variable,
 )
-from sparql_gpm.syntax.grammar import _parsed
+from sparql_gpm.syntax.grammar import _kept
 from sparql_gpm.terms import IRI, RDF, RDF_LANG_STRING, XSD, Literal
 
 PREFIXES = {"": "http://e/", "xsd": XSD}
@@ -282,9 +282,9 @@ def test_long_lists_are_read_as_short_ones_are(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("text", LISTS)
 def test_the_members_of_long_lists_share_parse_trees(text: str) -> None:
-    _parsed.cache_clear()
+    _kept.cache_clear()
     found = condition(text.replace("{}", ", ".join(map(str, range(2000)))))
-    assert _parsed.cache_info().misses < 20
+    assert _kept.cache_info().misses < 20
     assert str(found).count("1999") == text.count("{}")
 
 
@@ -396,10 +396,10 @@ def test_what_differs_in_terms_alone_has_one_tree_and_its_own_meaning(body: str)
     renamed = body.replace("?a", "?other").replace(":q", ":elsewhere").replace("_:x", "_:another").replace("2", "77")
     alone = []
     for text in (body, renamed):
-        _parsed.cache_clear()
+        _kept.cache_clear()
         alone.append(parse_group(text, PREFIXES, None))
     assert alone[0] != alone[1]
-    read = _parsed.cache_info().misses
+    read = _kept.cache_info().misses
     for text, expected in ((body, alone[0]), (renamed, alone[1]), (body, alone[0])):
         assert (parse_group(text, PREFIXES, None)) == expected
-    assert _parsed.cache_info().misses == read
+    assert _kept.cache_info().misses == read

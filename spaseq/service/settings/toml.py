@@ -84,7 +84,7 @@ def _parsed(file: Path) -> dict[str, Any]:
 
 
 def _blank(string: re.Match[str]) -> str:
-    """What stands for a string or comment where keys are looked for: its line ends, and a quotation mark."""
+    """A string or comment as the search for keys sees it: its line ends, and a quotation mark for a string."""
     return "" if string[0].startswith("#") else '"' + "\n" * string[0].count("\n")
 
 

@@ -25,6 +25,7 @@ class LastingCore(MemoryCore):
         super().__init__()
         self.begun, self.ended = threading.Event(), threading.Event()
         self.checks = 0
+        self.retained = self
 
     def forget(self) -> None:
         """Nothing has begun."""
@@ -42,8 +43,7 @@ class LastingCore(MemoryCore):
         finally:
             self.ended.set()
 
-    put_query = put_kb = validate = explain = waiting = funnel = _last
-    newest_events = row_events = vocabulary = _last
+    put_query = put_kb = validate = explain = waiting = funnel = newest_events = row_events = vocabulary = _last
 
     def why(self, name: str, number: int) -> Any:
         """See the core."""

@@ -16,7 +16,7 @@ from spaseq.service.settings.configuration import Configuration, Limits
 from tests.service.http.servers import QUERY, STREAM, TURTLE, RunningServer, served
 
 PROBLEM = "application/problem+json"
-SMALL = Configuration(limits=Limits(body="10KB"))
+SMALL = Configuration(limits=Limits(body="10KB", text="2KB"))
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +142,24 @@ def test_a_body_has_a_size_after_it_is_unpacked(server: RunningServer) -> None:
     problem(server.client.post("/v1/streams/s", content=bomb[:9_000], headers=headers), 413)
     problem(server.client.put("/v1/streams/s", content=whole + b"x"), 413)
     assert server.state.budget.held == 0
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", "é", "#"])
+@pytest.mark.parametrize(
+    ("method", "path"), [("PUT", "/v1/queries/q"), ("POST", "/v1/validate"), ("POST", "/v1/format")]
+)
+def test_the_text_of_a_query_has_a_size(server: RunningServer, method: str, path: str, filler: str) -> None:
+    room = 2_000 - len(QUERY.encode()) - 1
+    fits = f"{QUERY}#{filler * (room // len(filler.encode()))}"
+    headers = {"Content-Type": "application/x-spaseq"}
+    server.client.put("/v1/streams/s", json=STREAM)
+    assert server.client.request(method, path, content=fits.encode(), headers=headers).status_code in (200, 201)
+    for too_long in (fits + filler * 2, fits + filler * 1_000):
+        document = problem(server.client.request(method, path, content=too_long.encode(), headers=headers), 413)
+        assert document["detail"] == "the text of a query has at most 2,000 bytes (limit text)"
+    if method == "PUT":
+        assert server.client.put(path, json={"text": fits}).status_code in (200, 201)
+        problem(server.client.put(path, json={"text": fits + filler * 2}), 413)
 
 
 @pytest.mark.parametrize("status", [400, 409, 415, 422, 429, 503, 507])

@@ -182,3 +182,19 @@ def test_the_pages_name_every_limit_with_its_default() -> None:
     assert tomllib.loads(table)["limits"] == msgspec.to_builtins(Limits())
     named = re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(named) == set(Limits.__struct_fields__)
+
+
+@pytest.mark.parametrize("given", ["file = 'cheap.rq'", "file = '/dev/zero'", "text = 'é" + "x" * 99 + "'"])
+def test_the_text_of_a_query_in_a_configuration_has_a_size(tmp_path: Path, given: str) -> None:
+    file = configured(tmp_path, f"[limits]\ntext = '100B'\n[queries.q]\n{given}\n")
+    (tmp_path / "cheap.rq").write_text("\ufeff" + "x" * 100, encoding="utf-8")
+    if "cheap" in given:
+        assert read_configuration(file).queries["q"].text == "x" * 100
+        (tmp_path / "cheap.rq").write_text("x" * 101, encoding="utf-8")
+    with pytest.raises(InputError, match=r"queries\.q\.(file|text): .*100 bytes \(limit text\)"):
+        read_configuration(file)
+
+
+def test_a_configuration_without_an_end_is_refused() -> None:
+    with pytest.raises(InputError, match=r"4,000,000 bytes \(size of a configuration\)"):
+        read_configuration(Path("/dev/zero"))

@@ -16,11 +16,11 @@ import pyoxigraph as ox
 
 QUAD_BYTES = 400
 """A quad of pyoxigraph, beside its text."""
-TERM_BYTES = 300
+TERM_BYTES = 330
 """A distinct term: its token, its value, its places in the dictionary and in the caches of a reader."""
 TERM_COPIES = 2
 """Times that the text of a distinct term is held."""
-ROW_BYTES = 120
+ROW_BYTES = 200
 """A triple of an event, as ids in lists and in columns."""
 EVENT_BYTES = 900
 """An event beside its triples, from its reading to its record in a log."""

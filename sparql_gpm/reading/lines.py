@@ -18,6 +18,7 @@ from arrays.wanted import check_wanted
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
+from sparql_gpm.reading.decoded import count_decoded
 from sparql_gpm.reading.document_terms import (
     PLAIN_IRI,
     TermIds,
@@ -72,6 +73,7 @@ class NQuadsReader:
                 line = yield from self._take_left(b"", line)
                 line += self._skip(block, line + 1)
                 continue
+            count_decoded(2 * len(block))  # its lines, which the open event keeps
             if scanned is not None:
                 assert self._columns is not None
                 line = yield from self._columns.take(scanned(), line)

@@ -200,7 +200,7 @@ GROWING = {
     "block": ("trig", b"<u:g> { <u:s> <u:p> 1" + b",1" * 30_000 + b"}"),
     "malformed": ("nquads", b"x\n" * 5_000),
     "malformed of graphs": ("nquads", b"".join(b"x <u:%d> .\n" % n for n in range(5_000))),
-    "events": ("nquads", b"".join(b"<u:%d> %b .\n" % (n, STAMP) for n in range(5_000))),
+    "events": ("nquads", b"".join(b"<u:%d> %b .\n" % (n, STAMP) for n in range(8_000))),
     "terms": ("nquads", b"".join(b"<u:s%d> <u:p> <u:o%d> <u:g> .\n" % (n, n) for n in range(10_000))),
     "lines": ("ntriples", b"x\n" * 5_000),
     "json objects": ("jsonld", b'{"@context":{},"@graph":[' + b"{}," * 30_000 + b"{}]}"),

@@ -73,6 +73,7 @@ class Watch:
         self._ended = Event()
         self._thread: Thread | None = None
         self.until = 0
+        self._expected = False
         died = self._read()
         self._before = died.event if died.matching and died.event != died.before else None
         self.deadly = died.event if died.matching and died.event == died.before else None
@@ -84,6 +85,11 @@ class Watch:
         self._ended.clear()
         self._thread = Thread(target=self._run, name="spaseq-watch", daemon=True)
         self._thread.start()
+
+    def expect_end(self) -> None:
+        """Note nothing any more: the process ends as it is told to. A signal handler may call this."""
+        self._expected = True
+        self._path.unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Look no more, until it is started again."""
@@ -142,7 +148,7 @@ class Watch:
     def _write(self, note: Note | None) -> None:
         """Have a note on disk, or none; a disk that does not take it is no reason to stop."""
         try:
-            if note is None:
+            if note is None or self._expected:
                 if self._path.exists():
                     self._path.unlink()
                 return

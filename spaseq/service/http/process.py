@@ -133,7 +133,12 @@ def serve(
             return service
 
         server = Server(state, opened, address)
-        with ended_by_signals(server.end, SUPERVISED_PART * declared.limits.grace_s, lambda: bool(state.busy)):
+
+        def told() -> None:
+            folder.watch.expect_end()
+            server.end()
+
+        with ended_by_signals(told, SUPERVISED_PART * declared.limits.grace_s, lambda: bool(state.busy)):
             try:
                 server.run(sockets=[listener])
             finally:

@@ -7,7 +7,8 @@ function when they are done:
     signal ──► the interpreter's C handler writes a byte (wakeup fd) ──► read: done ──► aio_read of a silent socket
            ──► read: done after its SO_RCVTIMEO ──► _exit(0)
 
-The exit code is 0, as it is of every end by a signal: what has not been written is read again from the log.
+The exit code is 0, as it is of every end by a signal: what has not been written is read again from the log. On systems
+other than Linux a thread ends the process, once it gets the lock.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import os
 import signal
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 _SIGEV_NONE, _SIGEV_THREAD = 1, 2
@@ -68,13 +70,30 @@ def ended_by_signals(told: Callable[[], object], seconds: float, goes_on: Callab
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    supervised: AbstractContextManager[None]
+    if sys.platform == "linux":
+        supervised = _supervised(seconds, goes_on)
+    else:
+        told, supervised = _timed(told, seconds), nullcontext()
     before = {number: signal.signal(number, lambda *_: told()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with _supervised(seconds, goes_on):
+        with supervised:
             yield
     finally:
         for number, found in before.items():
             signal.signal(number, signal.SIG_IGN if goes_on() else found)
+
+
+def _timed(told: Callable[[], object], seconds: float) -> Callable[[], object]:
+    """`told`, after which a thread ends the process in so many seconds."""
+
+    def both() -> None:
+        timer = threading.Timer(seconds, os._exit, (0,))
+        timer.daemon = True
+        timer.start()
+        told()
+
+    return both
 
 
 @contextmanager

@@ -234,6 +234,12 @@ def test_an_event_is_noted_while_it_is_matched_for_long_and_not_after(
     setting.push(graph("a", 1, SMALL))
     setting.service.settled()
     assert found and b"urn:a" in found[0]
+    assert not path.exists()
+    setting.service._folder.watch.expect_end()  # SIGTERM is no death
+    found.clear()
+    monkeypatch.setattr(watch.Watch, "begin", original)
+    setting.push(graph("b", 2, SMALL))
+    setting.service.settled()
     setting.service.close()
     assert not path.exists()
     setting.service = Service.open(setting.folder, FEW)

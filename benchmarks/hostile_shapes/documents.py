@@ -72,7 +72,7 @@ def _contexts(data: bytes) -> str:
     supplied, _, document = data.partition(b"\n")
     try:
         contexts = {_URL: context_of(supplied.decode())}
-        return f"{len(with_contexts(document, contexts))} bytes"
+        return f"{sum(map(len, with_contexts(document, contexts)))} bytes"
     except (ValueError, RecursionError) as error:
         return str(error)[:100]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sparql_gpm.reading.decoded import count_decoded
@@ -23,21 +24,17 @@ def check_contexts(document: Any, placed: Sequence[Any], objects: int) -> None:
     placed      the contexts of the document, but those inside others
     objects     in the document, at most
     """
-    scoped = any(True for context in placed for _ in _scoped(context))
-    for context in placed:
-        size = _TERM_BYTES * _terms(context)
-        count_decoded(size)
-        chain = _chain(context)
-        count_decoded(-size)
-        if chain > CONTEXT_CHAIN_MAX:
-            raise SyntaxError(f"a context has more than {CONTEXT_CHAIN_MAX} terms each defined by another")
-    if sum(map(_terms, placed)) * (objects if scoped else len(placed)) <= CONTEXT_TERMS_MAX:
+    costs = _Costs()
+    scoped = any(costs.of(each).scoped >= 0 for context in placed for each in _objects(context))
+    if any(costs.chain(context) > CONTEXT_CHAIN_MAX for context in placed):
+        raise SyntaxError(f"a context has more than {CONTEXT_CHAIN_MAX} terms each defined by another")
+    if sum(map(costs.terms, placed)) * (objects if scoped else len(placed)) <= CONTEXT_TERMS_MAX:
         return
     waiting, total = [(document, 0)], 0
     while waiting:
         value, active = waiting.pop()
         if isinstance(value, dict):
-            own = _terms(value["@context"]) if "@context" in value else 0
+            own = costs.terms(value["@context"]) if "@context" in value else 0
             active += own
             total += active if own or scoped or "@context" in value else 0
             if total > CONTEXT_TERMS_MAX:
@@ -54,23 +51,45 @@ def _objects(context: Any) -> Iterator[Mapping[str, Any]]:
             yield each
 
 
-def _scoped(context: Any) -> Iterator[Any]:
-    """The contexts inside the terms of a context."""
-    for each in _objects(context):
-        for term in each.values():
-            if isinstance(term, dict) and "@context" in term:
-                yield term["@context"]
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """The cost of one object of a context.
+
+    terms   that it defines, and those of the contexts inside it
+    chain   the longest one of terms each defined by another, in the object itself
+    scoped  the longest one in contexts inside its terms; below 0: it has none
+    """
+
+    terms: int
+    chain: int
+    scoped: int
 
 
-def _terms(context: Any) -> int:
-    """The terms that a context defines, and those of the contexts inside it."""
-    return 1 + sum(map(len, _objects(context))) + sum(map(_terms, _scoped(context)))
+class _Costs:
+    """The costs of contexts; an object that stands in several places is looked at once."""
 
+    def __init__(self) -> None:
+        self._known: dict[int, _Cost] = {}
 
-def _chain(context: Any) -> int:
-    """The longest chain of terms each defined by another, through contexts that are inside terms."""
-    own = max(map(_chain_of, _objects(context)), default=0)
-    return own + max(map(_chain, _scoped(context)), default=0)
+    def of(self, each: Mapping[str, Any]) -> _Cost:
+        """The cost of an object of a context, which lives as long as this."""
+        if id(each) not in self._known:
+            inner = [term["@context"] for term in each.values() if isinstance(term, dict) and "@context" in term]
+            terms = len(each) + sum(map(self.terms, inner))
+            count_decoded(size := _TERM_BYTES * terms)
+            chain = _chain_of(each)
+            count_decoded(-size)
+            self._known[id(each)] = _Cost(terms, chain, max(map(self.chain, inner), default=-1))
+        return self._known[id(each)]
+
+    def terms(self, context: Any) -> int:
+        """The terms that a context defines, and those of the contexts inside it."""
+        return 1 + sum(self.of(each).terms for each in _objects(context))
+
+    def chain(self, context: Any) -> int:
+        """The longest chain of terms each defined by another, through contexts that are inside terms."""
+        costs = [self.of(each) for each in _objects(context)]
+        return max((cost.chain for cost in costs), default=0) + max(0, *(cost.scoped for cost in costs), 0)
 
 
 def _chain_of(context: Mapping[str, Any]) -> int:

@@ -162,6 +162,7 @@ def _tracked(rule: str) -> tuple[Any, _Failures]:
         children = list(getattr(element, "exprs", None) or ([inner] if inner is not None else []))
         if not children and str(element) != "':'":
             element.set_fail_action(farthest.fail)
+        waiting.extend(children)
     return grammar, farthest
 
 

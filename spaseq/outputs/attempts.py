@@ -169,6 +169,8 @@ def in_words(fault: Fault) -> str:
             return terms + _ALIKE.get(detail.get("same", ""), "")
         case "service":
             return f"endpoint <{detail['kb']}> did not answer"
+        case "bound":
+            return f"<{detail['event']}> has {detail['reason']}"
         case "waiting":
             until = f" until {detail['until']}" if detail["until"] is not None else ""
             return f"an event may still come on {detail['stream']}{until}"

@@ -123,7 +123,8 @@ class Relaxed:
         """The fault of a part that has no solution in an event; `values` of the pattern without it."""
         if part == self.bound:
             reason, name = self._over[event], self._evidence.name(event)
-            return Fault("bound", {"event": name, "reason": reason}, f"let {self._pattern.name} be matched within it")
+            repair = f"raise the bound, or leave out a triple pattern of {self._pattern.name}"
+            return Fault("bound", {"event": name, "reason": reason}, repair)
         query, lacking, name = self._evidence.compiled.query, self.parts[part], self._pattern.name
         if lacking.home is not None and self._is_skipped(lacking.home, event):
             return Fault("service", {"kb": lacking.home}, f"wait until <{lacking.home}> answers: --kb-failure wait")

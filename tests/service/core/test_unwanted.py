@@ -66,10 +66,10 @@ REQUESTS: dict[str, Callable[[Service, Path], Any]] = {
     "why": lambda service, _: service.explaining.why("q", 1).to_dict(),
     "why-not": lambda service, _: service.explaining.why_not("q", {}, {"A": ["urn:e0"]}, None, None).to_dict(),
     "funnel": lambda service, _: _without_seconds(service.explaining.funnel("q", None, None)),
-    "replay": lambda service, _: list(service.replay("q", *DAY)),
-    "events": lambda service, _: service.newest_events("s", 20),
-    "events of a row": lambda service, _: service.row_events("q", 1),
-    "vocabulary": lambda service, _: service.vocabulary(),
+    "replay": lambda service, _: list(service.retained.replay("q", *DAY)),
+    "events": lambda service, _: service.retained.newest_events("s", 20),
+    "events of a row": lambda service, _: service.retained.row_events("q", 1),
+    "vocabulary": lambda service, _: service.retained.vocabulary(),
 }
 """Requests that change nothing."""
 

@@ -39,6 +39,7 @@ class MatchBounds:
     names       of the options that set the two, for reports
     watch       is told which event is being matched; None: nobody asks
     singly      each event is matched by itself, so that the watch sees it
+    conditions  of steps have the bound of seconds, too: beyond, the query is told by CostlyCondition
     """
 
     solutions: int = SOLUTIONS_MAX
@@ -46,6 +47,7 @@ class MatchBounds:
     names: tuple[str, str] = ("--max-solutions", "--max-event-seconds")
     watch: Watch | None = None
     singly: bool = False
+    conditions: bool = False
 
     @property
     def too_many(self) -> str:
@@ -101,9 +103,10 @@ class _Budget:
     together: int | None = None
     deadline: float | None = None
     reason: str = ""
+    in_a_match: bool = True
 
 
-_UNBOUNDED = _Budget()
+_UNBOUNDED = _Budget(in_a_match=False)
 _UNCOUNTED = _Budget()
 """Inside a match whose rows and time have no bound."""
 _current: ContextVar[_Budget] = ContextVar("budget", default=_UNBOUNDED)
@@ -159,7 +162,17 @@ def check_time() -> None:
 
 def exceed(reason: str) -> Exception:
     """The error of an expression that costs too much: the event is left out; outside of a match it has no value."""
-    return ExpressionError(reason) if _current.get() is _UNBOUNDED else TooCostly(reason)
+    return TooCostly(reason) if _current.get().in_a_match else ExpressionError(reason)
+
+
+@contextmanager
+def until(deadline: float, reason: str) -> Iterator[None]:
+    """Inside, outside of any match, raises TooCostly once the CPU time of the thread is past a deadline."""
+    token = _current.set(_Budget(deadline=deadline, reason=reason, in_a_match=False))
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 @contextmanager
@@ -252,6 +265,9 @@ def within(
             exceeded += [Exceeded(event, bounds.too_many) for event in over.tolist()]
             waiting += _parts(np.setdiff1d(_numbers(some, count), over), 1, count)
         except TooCostly as error:
+            _current.reset(token)
+            token = _current.set(_current.get())
+            check_time()  # that of all of them may be over as well
             numbers = _numbers(some, count)
             if len(numbers) == 1:
                 exceeded.append(Exceeded(int(numbers[0]), str(error)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.scope import certain, expression_variables, mentioned
 from sparql_gpm.algebra.traversal import children, exists_in, expressions_of, subexpressions, subpaths, walk
-from sparql_gpm.pattern import Call, Expression, Pattern, Variable
+from sparql_gpm.pattern import Call, Constant, Expression, Pattern, Variable
 
 VOLATILE = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 """Calls that give each solution a value of its own."""
+_SEARCHES = frozenset({"REGEX", "REPLACE"})
 
 
 def needed_variables(expression: Expression) -> frozenset[str]:
@@ -20,6 +21,16 @@ def needed_variables(expression: Expression) -> frozenset[str]:
 def is_volatile(expression: Expression) -> bool:
     """True if equal bindings may give different values."""
     return any(isinstance(part, Call) and part.name in VOLATILE for part in subexpressions(expression))
+
+
+def takes_long(expression: Expression) -> bool:
+    """True if a single value of it may take seconds: a regular expression is no constant, or repeats more than once."""
+    searches = (part for part in subexpressions(expression) if isinstance(part, Call) and part.name in _SEARCHES)
+    return any(not _is_simple(part.arguments[1]) for part in searches)
+
+
+def _is_simple(pattern: Expression) -> bool:
+    return isinstance(pattern, Constant) and sum(map(str(pattern.term).count, "*+{?")) <= 1
 
 
 def is_static(pattern: Pattern) -> bool:

@@ -24,6 +24,7 @@ from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.physical.going_on import goes_on, plan_of_state
 from spaseq.physical.plan import PhysicalPlan
+from spaseq.runtime.stages.conditions import CostlyCondition
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.propagated import PropagatedMatches
 from spaseq.runtime.stages.run_counts import RunCounts, WaitingRun
@@ -80,7 +81,11 @@ class QueryOperator:
 
     observed    what it has seen, until its first row; None from then on, and where nobody asks
     release     is called once the query has been stopped
+    singly      events are evaluated one by one, or those of one time together: so it is known which a condition is too
+                costly for
     """
+
+    singly = False
 
     def __init__(
         self,
@@ -215,6 +220,18 @@ class QueryOperator:
         """The rows of a slice; where its events have too many solutions together, those of its halves."""
         if not len(slice_):
             return
+        if self.singly and len(parts := slice_.halves(self._whole_times)) > 1:
+            for part in parts:
+                yield from self._evaluate(part)
+            return
+        try:
+            yield from self._evaluated(slice_)
+        except CostlyCondition as error:
+            error.events = slice_.batch if self.singly else None
+            raise
+
+    def _evaluated(self, slice_: Slice) -> Iterator[Rows]:
+        self._sequence.begin()
         if len(slice_) <= self._row_events_max and self._sequence.prefers_rows(slice_):
             yield self._row_at_a_time(slice_)
             return

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
+from time import thread_time
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arrays.wanted import check_wanted
-from automata.plan.program import EVENT, FoldValue, Reference
+from automata.plan.program import EVENT, MATCH, FoldValue, Reference
 from automata.registers.guard import Guard
 from automata.registers.iterated import register_of
 from automata.runs.rows.conditions import Estimated, Test
 from automata.values import Ids, Mask, Match
+from sparql_gpm.algebra.analysis import takes_long
 from sparql_gpm.background import Background
-from sparql_gpm.bounds import Exceeded, MatchBounds
+from sparql_gpm.bounds import Exceeded, MatchBounds, TooCostly, until
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.aggregates import estimate, fold
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.labels import PatternLabel
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.pattern import Exists
 from sparql_gpm.shared import PatternPool
@@ -34,6 +39,19 @@ _FOLDS_MAX = 1 << 16
 """Aggregates remembered by their values."""
 _LEFT_OUT_MAX = 1 << 12
 """Events remembered that have been reported."""
+
+
+class CostlyCondition(Exception):
+    """A condition of a step has taken more CPU time than it may, for some of the events that are evaluated now.
+
+    labels  of the step's pattern; of all patterns for a condition of the match
+    events  those; None: not known yet
+    """
+
+    def __init__(self, labels: Sequence[PatternLabel], reason: str) -> None:
+        super().__init__(f"a condition of {' and '.join(each.pattern for each in labels)} has {reason}")
+        self.labels, self.reason = labels, reason
+        self.events: EventBatch | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -51,11 +69,45 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
     graphs: KeptGraphs
     projected: Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
     pool: PatternPool | None = None
+    _deadline: float = 0.0
+    _costly: dict[int, bool] = field(default_factory=dict)
     _left_out: dict[tuple[int, int], None] = field(default_factory=dict)
     _folded: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
     _generation: int = -1
 
+    def begin(self) -> None:
+        """The next events are evaluated: they have the CPU time of one."""
+        self._deadline = 0.0
+
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
+        if not self._is_bounded(condition):
+            return self._holds(condition, columns, rows)
+        with self._in_time(condition):
+            return self._holds(condition, columns, rows)
+
+    def _is_bounded(self, condition: int) -> bool:
+        """True for a condition that may take long, where conditions have a bound."""
+        if self.pool is None or not self.pool.bounds.conditions:
+            return False
+        if condition not in self._costly:
+            self._costly[condition] = takes_long(self.compiled.conditions[condition])
+        return self._costly[condition]
+
+    @contextmanager
+    def _in_time(self, condition: int) -> Iterator[None]:
+        """Inside, a condition is evaluated; raises CostlyCondition once its time is over."""
+        assert self.pool is not None
+        bounds = self.pool.bounds
+        self._deadline = self._deadline or thread_time() + (bounds.seconds or math.inf)
+        try:
+            with until(self._deadline, bounds.too_slow):
+                yield
+        except TooCostly as error:
+            query, symbol = self.compiled.query, self.compiled.program.conditions[condition].symbol
+            symbols = range(len(query.patterns)) if symbol == MATCH else (symbol,)
+            raise CostlyCondition([label_of(query, each) for each in symbols], str(error)) from error
+
+    def _holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
         named = {self.compiled.name(reference): column for reference, column in columns.items() if reference != EVENT}
         expression = self.compiled.conditions[condition]
         if EVENT not in columns:
@@ -96,7 +148,15 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         iterated = [r for r in references if not isinstance(r, int)]
         places = {self.compiled.name(r): r for r in references if isinstance(r, int)}
         places |= {self.compiled.name(r): self.compiled.program.variables + n for n, r in enumerate(iterated)}
-        return self.evaluator.test(self.compiled.conditions[condition], places)
+        test = self.evaluator.test(self.compiled.conditions[condition], places)
+        if not self._is_bounded(condition):
+            return test
+
+        def in_time(values: Sequence[int]) -> bool:
+            with self._in_time(condition):
+                return test(values)
+
+        return in_time
 
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         borders, values = offsets.tolist(), ids.tolist()

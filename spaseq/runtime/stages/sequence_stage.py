@@ -93,6 +93,7 @@ class SequenceStage:
         self._position = self.matches = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
         conditions = TermConditionEvaluator(compiled, dictionary, evaluator, matchers, self._graphs, texts, pool)
+        self.begin = conditions.begin
         propagates = plan.evaluator == PROPAGATION
         self._evaluator: Restorable = (
             PropagatedMatches(plan, dictionary) if propagates else evaluator_of(plan, conditions, kernels)
@@ -172,6 +173,7 @@ class SequenceStage:
 
     def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive, in pieces."""
+        self.begin()
         matches = self._evaluator.on_watermark(time)
         self.matches += len(matches)
         if self._groups is not None:

@@ -17,6 +17,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.labels import PatternLabel
 from sparql_gpm.shared import PatternPool
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
+from spaseq.runtime.stages.conditions import CostlyCondition
 from spaseq.service.core.records import EventAside, SetAside, Tried
 from spaseq.service.core.state import State
 from spaseq.service.core.watch import EventKey, key_of
@@ -27,7 +28,8 @@ DEADLY = "been matched when the service died, twice in a row,"
 
 def bounds_of(limits: Limits) -> MatchBounds:
     """The bounds on matching an event that the limits of a service say."""
-    return MatchBounds(limits.event_solutions, limits.event_seconds, ("event_solutions", "event_seconds"))
+    names = "event_solutions", "event_seconds"
+    return MatchBounds(limits.event_solutions, limits.event_seconds, names, conditions=True)
 
 
 class Decided:
@@ -96,6 +98,13 @@ class Aside:
         self._deadly = self._deadly if deadly is None else deadly
         if self.decided or self._deadly is not None:
             self._pool.supervision.set_aside = self._of
+
+    def leave_out(self, costly: CostlyCondition) -> None:
+        """Set aside the events for which a condition is too costly."""
+        assert costly.events is not None
+        for label in costly.labels:
+            for index in range(len(costly.events)):
+                self._leave_out(label, costly.events, Exceeded(index, costly.reason))
 
     def take(self, at: int) -> SetAside | None:
         """The record of what was found since the last call, which is known from now on; None: nothing was."""

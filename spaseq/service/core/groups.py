@@ -11,10 +11,12 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 
 from arrays.times import BEFORE_ALL
+from sparql_gpm.algebra.analysis import takes_long
 from sparql_gpm.columns import EventBatch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import RunError
@@ -33,7 +35,7 @@ Batches = Callable[[Accepted], EventBatch]
 """The events of a record that are not late, with the ids of the service's dictionary."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Running:
     """A query that reads the log.
 
@@ -70,6 +72,12 @@ class Running:
         """Its partial matches now."""
         operator = self.reader.operator
         return 0 if operator is None else operator.runs
+
+    @cached_property
+    def is_costly(self) -> bool:
+        """True if a condition of it may take so long that it has to be set back."""
+        conditions = [each for pattern in self.meaning.patterns for each in pattern.conditions]
+        return any(map(takes_long, (*conditions, *(each.expression for each in self.meaning.filters))))
 
     @property
     def has_state(self) -> bool:
@@ -121,6 +129,8 @@ class Group:
     failures    of the endpoint, one after the other
     fault       of the disk, for which it does not read on; "" while it can
     rebuilding  queries whose states are to be rebuilt from the log before it reads on
+    singly      the events are evaluated one by one, so that it is known which a condition is too costly for
+    costly      the names of queries that have been members, with conditions that may take long
     producers   by an expected query, and the number of the record of a text: shadows of what that reads, as they were
                 there in the group that had reached it
     """
@@ -138,11 +148,14 @@ class Group:
     failures: int = 0
     fault: str = ""
     rebuilding: set[str] = field(default_factory=set)
+    singly: bool = False
     producers: dict[str, dict[int, Group]] = field(default_factory=dict)
+    costly: set[str] = field(default_factory=set)
 
     def enter(self, running: Running) -> None:
         """Have a query as a member, in place of one of its name."""
         self.members[running.name] = running
+        (self.costly.add if running.is_costly else self.costly.discard)(running.name)
         running.waiting = self.waiting
         if running.found:
             self.waiting[running] = None

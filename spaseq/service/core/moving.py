@@ -60,10 +60,14 @@ class Kept:
 
 
 def kept_before(operators: Operators, group: Group) -> Kept | None:
-    """The state of the queries of a group that may have to wait for an endpoint; None if none may."""
+    """The state of the queries of a group that may have to be set back; None if none may.
+
+    They wait for an endpoint, or have a condition that may be too costly for an event.
+    """
     some: dict[str, Running] = {}
-    for running in group.members.values() if operators.patient else ():
-        if not running.error and operators.waits(running.meaning):
+    names = group.members if operators.patient else group.costly & group.members.keys()
+    for running in map(group.members.__getitem__, names):
+        if not running.error and (running.is_costly or operators.waits(running.meaning)):
             around = group.downstream(running)
             some |= {each.name: each for each in (*group.upstream(around), *around) if not each.error}
     if not some:
@@ -73,9 +77,9 @@ def kept_before(operators: Operators, group: Group) -> Kept | None:
     return Kept(group.number, dict(group.watermarks), states, found)
 
 
-def set_back(operators: Operators, group: Group, name: str, before: Kept) -> Group:
+def set_back(operators: Operators, group: Group, name: str, before: Kept, singly: bool = False) -> Group:
     """A group of its own with a query and those that read its stream, as they were before the group read on."""
-    other = Group(operators.network(), before.number, watermarks=dict(before.watermarks))
+    other = Group(operators.network(), before.number, watermarks=dict(before.watermarks), singly=singly)
     some = [each for each in group.downstream(group.members[name]) if each.name in before.states]
     for producer in group.upstream(some):
         if producer.name in before.states:

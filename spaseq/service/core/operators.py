@@ -171,6 +171,7 @@ class Operators:
         """Let a group read a query that goes on from a state."""
         with self._over_those_of(group):
             operator = self._setup.operator(running.meaning, running.max_runs)
+        operator.singly = group.singly
         running.lines = self._lines
         running.reader = group.network.add_restored(operator, running.take, state)
         group.enter(running)

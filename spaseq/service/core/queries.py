@@ -11,6 +11,7 @@ from typing import Any
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.bounds import MatchBounds
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.runtime.stages.conditions import CostlyCondition
 from spaseq.runtime.stages.run_counts import RunCounts
 from spaseq.service.core.copies import KnowledgeSources
 from spaseq.service.core.counted import counts_of, waiting_at
@@ -147,13 +148,22 @@ class Queries:
         for name, reason in stopped.items():
             if name not in group.members:
                 continue
-            if before is not None and name in before.states and isinstance(reason, BackgroundError):
+            kept = before is not None and name in before.states
+            if before is not None and kept and isinstance(reason, BackgroundError):
                 self._wait(group, name, before)
+            elif before is not None and kept and isinstance(reason, CostlyCondition) and self._is_new(group, reason):
+                self.aside.append(set_back(self.operators, group, name, before, singly=True))
             else:
                 group.members[name].error, group.failing = in_words(reason), True
         if not stopped:
             group.failures = 0
         self.main.network.release_terms(beside=[network for each in self.aside for network in each.networks])
+
+    def _is_new(self, group: Group, reason: CostlyCondition) -> bool:
+        """True if the query can read on, one event after the other, without the events of which it is known now."""
+        if reason.events is not None:
+            self.operators.aside.leave_out(reason)
+        return not group.singly or reason.events is not None
 
     def _wait(self, group: Group, name: str, before: Kept) -> None:
         """Let a query, and those that read its stream, wait for an endpoint; all others go on."""

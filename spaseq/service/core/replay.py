@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class Replay:
         self._dictionary = Dictionary()
         options = RunOptions(analyze=analyze, max_solutions=bounds.solutions, max_event_seconds=bounds.seconds)
         self._setup = Setup(named_knowledge(meanings, knowledge), options, self._dictionary)
-        self._setup.pool.bounds = bounds
+        self._setup.pool.bounds = replace(bounds, conditions=False)  # a client that waits too long goes away
         if decided:
             self._setup.pool.supervision.set_aside = decided.of
         self._network = Network(self._dictionary, NEVER_LATE_NS)

@@ -78,8 +78,8 @@ def _contexts(data: bytes) -> str:
 
 
 WAYS = {
-    "query as JSON": Way(_query_document, _BODY_BYTES, _SECONDS, _MEMORY),
-    "stream as JSON": Way(_stream_document, _BODY_BYTES, _SECONDS, _MEMORY),
+    "query as JSON": Way(_query_document, CONFIGURATION_BYTES_MAX, _SECONDS, _MEMORY),
+    "stream as JSON": Way(_stream_document, CONFIGURATION_BYTES_MAX, _SECONDS, _MEMORY),
     "configuration": Way(_configuration, CONFIGURATION_BYTES_MAX, _SECONDS, _MEMORY),
     "template": Way(_template, _TEMPLATE_BYTES, _SECONDS, _MEMORY),
     "answer": Way(_results, _BODY_BYTES, _SECONDS, _MEMORY),

@@ -22,7 +22,9 @@ from spaseq.inputs.tables.template import parse_template
 from spaseq.lang import bounds
 from spaseq.lang.parse import check
 from spaseq.lang.report import PROBLEMS_MAX
-from spaseq.service.settings.toml import KEY_PARTS_MAX, read_configuration
+from spaseq.service.errors import Refused
+from spaseq.service.http.requests import parsed_json
+from spaseq.service.settings.toml import CONFIGURATION_BYTES_MAX, KEY_PARTS_MAX, read_configuration
 
 LIMITS = (Path(__file__).parents[2] / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")
 GROWTH = 1.3
@@ -221,3 +223,10 @@ def test_the_place_of_a_fault_behind_cells_is_that_in_the_text(pieces: list[str]
 def test_an_answer_of_an_endpoint_that_is_too_deep_is_refused() -> None:
     with pytest.raises(ValueError, match="not SPARQL JSON results"):
         ResultReader(["a"]).decode(b'{"head": {}, "more": ' + b"[" * 100_000, "s")
+
+
+def test_a_document_of_json_has_a_size() -> None:
+    fits = '"' + "x" * (CONFIGURATION_BYTES_MAX - 2) + '"'
+    assert len(parsed_json(fits)) == CONFIGURATION_BYTES_MAX - 2
+    with pytest.raises(Refused, match=r"4,000,000 bytes \(size of a configuration\)"):
+        parsed_json(f" {fits}")

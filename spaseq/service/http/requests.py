@@ -15,6 +15,7 @@ from spaseq.service.http.problem import plain, unprocessable
 from spaseq.service.http.state import AppState
 from spaseq.service.settings.conversion import NeedsFiles, SettingsError, converted, declared
 from spaseq.service.settings.quantities import check_text, is_name, name_fault
+from spaseq.service.settings.toml import CONFIGURATION_BYTES_MAX
 
 _JSON_TYPES = (JSON,)
 _Document = TypeVar("_Document")
@@ -91,7 +92,9 @@ def document_of(value: Any, kind: type[_Document]) -> _Document:
 
 
 def parsed_json(text: str) -> Any:
-    """The value of a text of JSON; raises Refused (400)."""
+    """The value of a text of JSON; raises Refused (400, 413)."""
+    if len(text) > CONFIGURATION_BYTES_MAX:
+        raise plain(413, f"a document of JSON has at most {CONFIGURATION_BYTES_MAX:,} bytes (size of a configuration)")
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:

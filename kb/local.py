@@ -32,7 +32,8 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.reading.json_depth import is_deep, too_deep
-from sparql_gpm.reading.nesting import check_triple_terms, has_many_triple_terms
+from sparql_gpm.reading.nesting import may_be_deep
+from sparql_gpm.reading.strict import BY_LINE, check_depths
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import relabelled
 
@@ -163,10 +164,10 @@ def _check_depth(path: Path, rdf_format: RdfFormat) -> None:
             if is_deep(stream):
                 raise too_deep()
             return
-        if not has_many_triple_terms(stream):
+        if not may_be_deep(stream, rdf_format in BY_LINE):
             return
     with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
-        check_triple_terms(stream.read())
+        check_depths(stream.read(), rdf_format)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ STRINGS = re.compile(
 _TRIPLE_TERM = b"<<("
 _OPENING, _CLOSING = b"([{<", b")]}>"
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _OPENING + _CLOSING)
+_NO_ROUND_ONES = bytes(byte for byte in range(256) if byte not in b"([{)]}")
 _STEP = dict.fromkeys(_OPENING, 1) | dict.fromkeys(_CLOSING, -1)
 _STEPS = np.array([_STEP.get(byte, 0) for byte in range(256)], dtype=np.int32)
 _PIECE_BYTES = 1 << 20
@@ -59,28 +60,41 @@ def check_triple_terms(text: bytes) -> None:
             raise _located(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep", text[: found.start()])
 
 
-def has_many_triple_terms(stream: Readable) -> bool:
-    """True if a document, read piece by piece, may have triple terms that are too deep."""
-    found, last = 0, b""
+def may_be_deep(stream: Readable, by_line: bool) -> bool:
+    """True if a document, read piece by piece, may be too deep: what stands in its strings counts, too.
+
+    by_line     it has no brackets but those of triple terms
+    """
+    depth, triple_terms, last = _Depth(), 0, b""
     while piece := stream.read(_PIECE_BYTES):
-        found += (last + piece).count(_TRIPLE_TERM)
-        if found > TRIPLE_TERM_DEPTH_MAX:
+        triple_terms += (last + piece).count(b"<<")
+        brackets = b"" if by_line else piece.translate(None, _NO_ROUND_ONES)
+        if triple_terms > TRIPLE_TERM_DEPTH_MAX or depth.exceeds(brackets):
             return True
-        last = piece[-len(_TRIPLE_TERM) + 1 :]
+        last = piece[-1:]
     return False
 
 
 def _is_deep(brackets: bytes) -> bool:
-    """True if brackets are more than NESTED_MAX deep; one that closes more than is open counts nothing."""
-    depth = lowest = 0
-    for begin in range(0, len(brackets), _PIECE_BYTES):
-        piece = np.frombuffer(brackets, np.uint8, count=min(_PIECE_BYTES, len(brackets) - begin), offset=begin)
-        depths = depth + np.cumsum(_STEPS[piece], dtype=np.int64)
-        floors = np.minimum(lowest, np.minimum.accumulate(depths))
-        if int((depths - floors).max()) > NESTED_MAX:
-            return True
-        depth, lowest = int(depths[-1]), int(floors[-1])
-    return False
+    """True if brackets are more than NESTED_MAX deep."""
+    depth = _Depth()
+    return any(depth.exceeds(brackets[at : at + _PIECE_BYTES]) for at in range(0, len(brackets), _PIECE_BYTES))
+
+
+class _Depth:
+    """The depth of brackets, piece by piece; one that closes more than is open counts nothing."""
+
+    def __init__(self) -> None:
+        self._depth = self._lowest = 0
+
+    def exceeds(self, brackets: bytes) -> bool:
+        """True if the next ones are more than NESTED_MAX deep."""
+        if not brackets:
+            return False
+        depths = self._depth + np.cumsum(_STEPS[np.frombuffer(brackets, np.uint8)], dtype=np.int64)
+        floors = np.minimum(self._lowest, np.minimum.accumulate(depths))
+        self._depth, self._lowest = int(depths[-1]), int(floors[-1])
+        return int((depths - floors).max()) > NESTED_MAX
 
 
 def _located(reason: str, before: bytes) -> SyntaxError:

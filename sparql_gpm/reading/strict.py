@@ -27,7 +27,7 @@ _HELD_BYTES_MAX = 4 << 30
 """Bytes that the parser of JSON-LD may hold for one object: its tokens once for each object around them, and its
 statements, each of which may repeat the longest string."""
 _SPACE = b" \t\r\n"
-_BY_LINE = (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES)
+BY_LINE = (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES)
 _VERSION = re.compile(rb"""^[ \t]*VERSION[ \t]*("[^"\\\r\n]*"|'[^'\\\r\n]*')[ \t]*(?:\#[^\r\n]*)?\r?$""", re.MULTILINE)
 """A line that says the version of RDF, which pyoxigraph does not read in these formats."""
 _ESCAPE = re.compile(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|)""")
@@ -40,7 +40,7 @@ def parse(text: bytes, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
         if len(text) < _TERM_BYTES_MAX:
             yield from counted_quads(parser_of(text, rdf_format), text, _ends(text))
             return
-        _check_depths(text, rdf_format)
+        check_depths(text, rdf_format)
         short, values = _short(text)
         for quad in counted_quads(parser_of(short, rdf_format), short, _ends(short)):
             stated = _with_long(quad.object, values)
@@ -53,15 +53,16 @@ def parse(text: bytes, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
 
 def parser_of(text: bytes, rdf_format: ox.RdfFormat) -> ox.QuadParser:
     """The parser of a text without long terms; SyntaxError for one so deep that it would take all memory, or crash."""
-    if rdf_format in _BY_LINE and b"VERSION" in text:
+    if rdf_format in BY_LINE and b"VERSION" in text:
         text = _VERSION.sub(b"", text)
-    _check_depths(text, rdf_format)
+    check_depths(text, rdf_format)
     return ox.parse(text, rdf_format)
 
 
-def _check_depths(text: bytes, rdf_format: ox.RdfFormat) -> None:
+def check_depths(text: bytes, rdf_format: ox.RdfFormat) -> None:
+    """Raises SyntaxError for a text so deep that its parser would take all memory, or crash."""
     check_triple_terms(text)
-    if rdf_format not in _BY_LINE:
+    if rdf_format not in BY_LINE:
         check_nesting(text)
 
 

@@ -155,6 +155,8 @@ def test_a_service_is_asked_over_http_only(run: Callable[..., list[str]], tmp_pa
         (".jsonld", '{"http://x/p":' * 600 + "1" + "}" * 600, "JSON of more than 500 objects and arrays"),
         (".ttl", "<urn:a> <urn:p> " + "<<( <urn:a> <urn:p> " * 101 + "1" + " )>>" * 101 + " .", "more than 100 deep"),
         (".nt", "<urn:a> <urn:p> " + "<<( <urn:a> <urn:p> " * 101 + '"x"' + " )>>" * 101 + " .", "more than 100 deep"),
+        (".ttl", "<urn:a> <urn:p> " + "(" * 3_000, "more than 1,000 deep"),
+        (".trig", "<urn:g> { <urn:a> <urn:p> " + "[ <urn:p> " * 3_000, "more than 1,000 deep"),
     ],
 )
 @pytest.mark.parametrize("packed", ["", ".gz"])
@@ -165,6 +167,12 @@ def test_a_file_so_deep_that_its_parser_needs_a_stack_is_refused(
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     with pytest.raises(KnowledgeBaseError, match=reason):
         load_graph(path, DB, Dictionary())
+
+
+def test_brackets_in_strings_are_not_deep(tmp_path: Path) -> None:
+    path = tmp_path / "kb.ttl"
+    path.write_text("".join(f'<urn:a> <urn:p> "((( {n}", [ <urn:q> ( 1 2 ) ] .\n' for n in range(1_000)))
+    assert len(load_graph(path, DB, Dictionary()).subjects) == 7_000
 
 
 def test_xml_entities_that_multiply_are_refused_at_once(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyoxigraph as ox
 
@@ -126,21 +127,33 @@ def cut_trig(blocks: Blocks, size: int) -> Iterator[InputText]:
         yield before.text(taken)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Declared:
-    """The base and the prefixes in force, as declarations on one line."""
+    """The base and the prefixes in force: the first `count` of those that were declared, of which others may follow."""
 
-    header: bytes = b""
+    base: str = ""
+    prefixes: list[tuple[str, str]] = field(default_factory=list)
+    count: int = 0
+
+    @cached_property
+    def header(self) -> bytes:
+        """The declarations on one line."""
+        prefixes = dict(self.prefixes[: self.count])
+        return (self._base + "".join([f"@prefix {n}: <{iri}> . " for n, iri in prefixes.items()])).encode()
+
+    @property
+    def _base(self) -> str:
+        return f"@base <{self.base}> . " if self.base else ""
 
     def with_directive(self, directive: bytes) -> _Declared:
         """The declarations after one more directive; a malformed one declares nothing."""
         try:
-            parser = parser_of(self.header + directive, ox.RdfFormat.TRIG)
+            parser = parser_of(self._base.encode() + directive, ox.RdfFormat.TRIG)
             list(parser)
         except (SyntaxError, ValueError):
             return self
-        base = [f"@base <{parser.base_iri}> . "] if parser.base_iri else []
-        return _Declared("".join(base + [f"@prefix {n}: <{iri}> . " for n, iri in parser.prefixes.items()]).encode())
+        self.prefixes.extend(parser.prefixes.items())
+        return _Declared(parser.base_iri or "", self.prefixes, len(self.prefixes))
 
     def text(self, units: list[Unit]) -> InputText:
         """The declarations and then the units, each on its line; the first unit of a line also in its column."""

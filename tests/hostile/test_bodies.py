@@ -18,13 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparql_gpm.reading import json_depth, trig_context
+from sparql_gpm.reading.blocks import Blocks
 from sparql_gpm.reading.context_cost import CONTEXT_CHAIN_MAX
 from sparql_gpm.reading.event_times import TimeRule
 from sparql_gpm.reading.json_depth import is_deep, marks_in_objects
 from sparql_gpm.reading.nesting import NESTED_MAX, check_nesting
 from sparql_gpm.reading.options import PROV_TIME
-from sparql_gpm.reading.strict import parse
+from sparql_gpm.reading.strict import parse, parser_of
 from sparql_gpm.reading.trig_context import NAMESPACE_BYTES_MAX
+from spaseq.inputs import cutting
 from spaseq.inputs.event_times import TimeReading
 from spaseq.inputs.tables.template import parse_template
 from spaseq.service.core import body_bounds
@@ -405,3 +407,19 @@ def test_a_long_namespace_is_malformed_in_trig(longer: int) -> None:
     assert (len(body.events), len(body.malformed)) == ((0, 2) if longer else (1, 0))
     if longer:
         assert "a prefix or base of more than 16,384 bytes" in body.malformed[0].reason
+
+
+def test_prefixes_cost_no_more_than_their_bytes_where_trig_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+
+    def counted(text: bytes, rdf_format: ox.RdfFormat) -> ox.QuadParser:
+        parsed.append(len(text))
+        return parser_of(text, rdf_format)
+
+    monkeypatch.setattr(cutting, "parser_of", counted)
+    prefixes = "".join(f"@prefix p{n}: <urn:{n}/> .\n" for n in range(500))
+    text = f"@base <urn:base/> .\n{prefixes}p0:g {{ p1:s p499:p <o> }}\n".encode()
+    (found,) = cutting.cut_trig(Blocks(io.BytesIO(text), live=False), 1 << 20)
+    assert sum(parsed) < 3 * len(text)
+    (quad,) = ox.parse(found.text, ox.RdfFormat.TRIG)
+    assert (quad.graph_name, quad.object) == (ox.NamedNode("urn:0/g"), ox.NamedNode("urn:base/o"))

@@ -57,10 +57,16 @@ class Setting:
     def push(self, *events: str) -> None:
         self.service.accept("s", "".join(events).encode(), "nquads")
 
+    def die(self) -> None:
+        """End without a snapshot."""
+        self.service._matcher.save = lambda: None  # type: ignore[method-assign]
+        self.service.close()
+
     def again(self, limits: Limits, killed: bool) -> None:
         if killed:
-            self.service._matcher.save = lambda: None  # type: ignore[method-assign]
-        self.service.close()
+            self.die()
+        else:
+            self.service.close()
         self.service = Service.open(self.folder, limits)
 
     def graphs(self, name: str) -> list[str]:
@@ -184,7 +190,7 @@ def test_time_is_a_bound_like_the_number_of_solutions(tmp_path: Path) -> None:
 # --- deaths ---------------------------------------------------------------------------------------------------------
 
 
-def _dies(folder: Path, note: Note) -> None:
+def leaves(folder: Path, note: Note) -> None:
     """Leave what a process leaves that dies while it matches."""
     (folder / NOTED).write_bytes(msgspec.json.encode(note))
 
@@ -194,20 +200,18 @@ def test_an_event_that_was_being_matched_at_two_deaths_in_a_row_is_set_aside(set
     setting.put("each", EACH)
     setting.push(graph("a", 1, SMALL))
     setting.service.settled()
-    setting.service._matcher.save = lambda: None  # type: ignore[method-assign]
-    setting.service.close()
+    setting.die()
     key = EventKey("urn:s", "urn:a", 1_767_225_601 * 10**9)
     several = Note(matching=True, until=99)
     once = Note(matching=True, event=key)
     for death, aside in ((several, 0), (once, 0)):
-        _dies(setting.folder, death)
+        leaves(setting.folder, death)
         setting.service = Service.open(setting.folder, FEW)
         setting.service.settled()
         assert setting.set_aside("one") == aside
-        setting.service._matcher.save = lambda: None  # type: ignore[method-assign]
-        setting.service.close()
+        setting.die()
         assert not (setting.folder / NOTED).exists()
-    _dies(setting.folder, Note(matching=True, event=key, before=key))
+    leaves(setting.folder, Note(matching=True, event=key, before=key))
     setting.service = Service.open(setting.folder, FEW)
     assert setting.graphs("one") == ["urn:a"]  # its rows were stored before
     assert (setting.set_aside("one"), setting.set_aside("each")) == (1, 1)
@@ -306,8 +310,7 @@ def left(setting: Setting) -> Setting:
     setting.push(graph("a", 1, SMALL))
     setting.push(graph("b", 2, SMALL))
     setting.service.settled()
-    setting.service._matcher.save = lambda: None  # type: ignore[method-assign]
-    setting.service.close()
+    setting.die()
     return setting
 
 
@@ -367,8 +370,7 @@ def test_a_query_that_was_put_behind_the_snapshot_is_paused_as_others_are(
     setting.put("one", PRODUCT)
     setting.push(graph("b", 2, SMALL))
     setting.service.settled()
-    setting.service._matcher.save = lambda: None  # type: ignore[method-assign]
-    setting.service.close()
+    setting.die()
     recovering = Recovering(setting.folder, Gate(monkeypatch))
     recovering.now.pause("one")
     recovering.begun_again(2)

@@ -35,8 +35,7 @@ def left(tmp_path: Path) -> Path:
     setting.put("each", EACH)
     setting.push(graph("a", 1, SMALL))
     setting.service.settled()
-    setting.service._matcher.save = lambda: None  # type: ignore[method-assign]
-    setting.service.close()
+    setting.die()
     return tmp_path
 
 

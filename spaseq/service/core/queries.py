@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -34,6 +34,7 @@ from spaseq.service.core.records import Accepted, Advanced, Deleted, KnowledgePu
 from spaseq.service.core.rest import UntilFault
 from spaseq.service.core.sizes import Sizes
 from spaseq.service.core.state import DeclaredKnowledge, DeclaredQuery, State
+from spaseq.service.core.stopped import StoppedBefore
 from spaseq.service.core.watch import Watch
 
 ASLEEP_S_MIN, ASLEEP_S_MAX = 0.5, 30.0
@@ -69,17 +70,16 @@ class Queries:
         self.main = Group(self.operators.network(), state.number)
         self.aside: list[Group] = []
         self.sizes = Sizes(self.operators.dictionary)
-        self._deleted: Set[int] = frozenset()
-        self._paused: Set[int] = frozenset()
+        self._stopped = StoppedBefore()
 
-    def stop_before(self, deleted: Set[int], paused: Set[int]) -> None:
-        """Do not go on with queries, by their numbers, that were stopped while the service recovered before."""
-        self._deleted, self._paused = deleted, paused
+    def stop_before(self, stopped: StoppedBefore) -> None:
+        """Do not go on with queries that were stopped while the service recovered before."""
+        self._stopped = stopped
         for group in self.groups:
             for running in [each for each in group.members.values() if not each.shadow]:
-                if running.number in deleted:
+                if running.number in stopped.deleted:
                     self._delete(running.name)
-                elif running.number in paused and running.name not in group.pausing:
+                elif running.number in stopped.paused and running.name not in group.pausing:
                     self._pause(group, running.name)
 
     @property
@@ -234,7 +234,7 @@ class Queries:
     def _place(self, group: Group, record: QueryPut, number: int, state: State) -> None:
         """Make or replace a query in a group, or leave that to one which is behind: there it runs, or reads from it."""
         name, known, expected = record.name, group.members.get(record.name), group.expected.get(record.name)
-        if (declared := state.queries.get(name)) is not None and number >= declared.number in self._deleted:
+        if (declared := state.queries.get(name)) is not None and number >= declared.number in self._stopped.deleted:
             return
         elsewhere = expected is None or number < expected.first if known is None else known.put >= number
         if group is not self.main and elsewhere:
@@ -281,6 +281,7 @@ class Queries:
             declared = None  # it is another one of this name
         made = 0 if declared is None else declared.number
         shadow = declared is None if known is None else known.shadow
+        rows = self._stopped.rows(made, number, rows)
         running = Running(record.name, made, number, meaning, text, max_runs, rows, shadow=shadow)
         if known is not None:
             running.found = known.found
@@ -292,7 +293,7 @@ class Queries:
         is_here = record.name in group.members  # it is apart if the log could not be read
         released = declared is not None and declared.paused and not declared.paused_by
         if (
-            is_here and known is None and (made in self._paused or released)
+            is_here and known is None and (made in self._stopped.paused or released)
         ):  # release 0.1.0 did not note by which record
             self._pause(group, record.name)
 

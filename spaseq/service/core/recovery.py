@@ -6,6 +6,8 @@ were stopped while an earlier recovery went on. So a service answers, and takes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arrays.wanted import NotWanted
 from spaseq.service.core.admission import Admission
 from spaseq.service.core.kernels import Kernels
@@ -14,6 +16,7 @@ from spaseq.service.core.meanings import can_take
 from spaseq.service.core.records import Accepted, Deleted, Paused, Record, decoded
 from spaseq.service.core.snapshots import Saved
 from spaseq.service.core.state import State
+from spaseq.service.core.stopped import StoppedBefore
 from spaseq.service.log.segmented import Place, SegmentedLog
 
 KERNEL_REPLAY_EVENTS_MIN = 100_000
@@ -67,6 +70,10 @@ class Recovery:
                 matcher.recover(part)
                 part = []
         matcher.recover(part)
+
+    def stopped(self, rows_before: Callable[[int, int], int]) -> StoppedBefore:
+        """The queries that are not to be begun with."""
+        return StoppedBefore(self.deleted, self.paused, rows_before)
 
     def _note_stopped(self, record: Record, before: State) -> None:
         match record:

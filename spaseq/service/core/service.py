@@ -114,7 +114,7 @@ class Service:
         self.counters = Counters(self._matcher, self._log, self._admission, self._database)
         self._ticker = Ticker(self._admission, self._declarations, self._matcher, self._log, clock)
         self._rebuilt, self._clock = rebuilt, clock
-        self._queries.stop_before(self._recovery.deleted, self._recovery.paused)
+        self._queries.stop_before(self._recovery.stopped(self._database.rows_before))
 
     @staticmethod
     def open(

@@ -105,6 +105,13 @@ class Database:
         """The number of the newest row that there has been; 0: none."""
         return self._kept(query)[1]
 
+    def rows_before(self, query: int, record: int) -> int:
+        """The number of the last row of a query that comes from before a record."""
+        asked = "select n from rows where query = ? and number < ? order by n desc limit 1"
+        with damage_named():
+            found = self._read().execute(asked, (query, record)).fetchone()
+        return self._kept(query)[0] - 1 if found is None else int(found[0])
+
     def letters(self, after: int, limit: int) -> list[tuple[int, str]]:
         """Dead letters that are kept, by number, from the one after `after`."""
         return self._numbered(LETTERS, after, limit, "dead letter")

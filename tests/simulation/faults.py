@@ -6,13 +6,14 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 
 from spaseq.service.core.service import Service
+from spaseq.service.errors import Refused
 from tests.service.faulty_files import FaultyFiles
 from tests.service.lost_power import Disk, PowerLost
 from tests.strategies.stream import ORIGIN, SECOND
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, waited
 
 
 @dataclass(slots=True)
@@ -93,6 +94,18 @@ def held(service: Service) -> Event:
     return over
 
 
+def settled_or_stuck(service: Service) -> None:
+    """Wait until all has been read, or the log does not take what was set aside."""
+
+    def settle() -> None:
+        with suppress(Refused):
+            service.settled()
+
+    settling = Thread(target=settle, daemon=True)
+    settling.start()
+    waited(lambda: not settling.is_alive() or service._matcher.decide_fault)
+
+
 def stop(service: Service, files: FaultyFiles, over: Event | None = None) -> None:
     """End the threads of a service as a kill does: nothing that it has not done yet is done.
 
@@ -107,6 +120,7 @@ def stop(service: Service, files: FaultyFiles, over: Event | None = None) -> Non
     if over is not None:
         over.set()
     matcher.close()
+    service._watch.stop()
     service._queries.close()
     with suppress(OSError):
         service._folder.close()

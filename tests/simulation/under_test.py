@@ -24,7 +24,7 @@ from tests.service.faulty_files import FaultyFiles
 from tests.service.lost_power import Disk, PowerLost
 from tests.service.unsynced import after_power_loss
 from tests.simulation.bodies import TEMPLATE
-from tests.simulation.faults import SteppedClock, held, losing_power, stop
+from tests.simulation.faults import SteppedClock, held, losing_power, settled_or_stuck, stop
 from tests.simulation.service_steps import Kill, Power, Request
 
 LIMITS = Limits(event_solutions=3)
@@ -85,8 +85,7 @@ class UnderTest:
         if step.at is not None:
             with losing_power(self.files, self.disk, step.at):
                 said(self.service)
-                with suppress(Refused):
-                    self.service.settled()
+                settled_or_stuck(self.service)
         elif step.during is not None:
             over = held(self.service)
             said(self.service)

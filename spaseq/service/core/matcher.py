@@ -61,6 +61,7 @@ class Matcher:
     state       what is declared, up to it
     snapshot    is called when one is due, between two records
     failure     of the thread itself: nothing is read any more
+    decide_fault    of the log, which does not take what was set aside; "" if it did: nothing is stored before it
     at_work     the thread has been started: what the log had before has been read
     save_fault  of the disk, which did not take the last snapshot; "" if it did
     """
@@ -88,7 +89,7 @@ class Matcher:
         self._closed = False
         self._saved, self._unsaved_events, self._rested = state.number, 0, 0.0
         self.failure: Exception | None = None
-        self.save_fault = ""
+        self.save_fault = self.decide_fault = ""
         self._save_at, self._save_again_s = 0.0, 0.0
         self._thread = Thread(target=self._run, name="spaseq-matcher", daemon=True)
 
@@ -176,8 +177,10 @@ class Matcher:
             try:
                 submit().result()
             except (NotDurable, Refused) as error:
+                self.decide_fault = str(error)
                 self._rest_after(error)
             else:
+                self.decide_fault = ""
                 return
 
     def _rest_after(self, error: NotDurable | Refused) -> None:

@@ -291,10 +291,9 @@ class Queries:
         else:
             self.operators.add(group, running)
         is_here = record.name in group.members  # it is apart if the log could not be read
-        released = declared is not None and declared.paused and not declared.paused_by
-        if (
-            is_here and known is None and (made in self._stopped.paused or released)
-        ):  # release 0.1.0 did not note by which record
+        # release 0.1.0 did not note by which record
+        paused = made in self._stopped.paused or (declared and declared.paused and not declared.paused_by)
+        if is_here and known is None and paused:
             self._pause(group, record.name)
 
     def rebuild(self, group: Group, running: Running) -> None:

@@ -57,7 +57,8 @@ PAIRS = """SELECT ?k ?v WITHIN 10 SECONDS FROM STREAM S <urn:s>
 WHERE { SEQ(A ; B) DEFINE GPM A ON S { ?k <urn:a> ?v } DEFINE GPM B ON S { ?k <urn:b> ?v } }"""
 VICTIM = """SELECT ?a WITHIN 10 SECONDS FROM STREAM S <urn:s>
 WHERE { SEQ(A) DEFINE GPM A ON S { ?a <urn:p> ?x . ?b <urn:p> ?y . ?c <urn:p> ?z
-  FILTER(?x != ?y && ?y != ?z && ?x = ?z) } }"""
+  FILTER(STRLEN(CONCAT(?x, ?y, ?z)) = 0) } }"""
+"""A poisonous event has no solution, and this is found out too late."""
 NQUADS = {"Content-Type": "application/n-quads"}
 
 

@@ -99,6 +99,12 @@ class Aside:
         if self.decided or self._deadly is not None:
             self._pool.supervision.set_aside = self._of
 
+    def know_only(self, events: Iterable[EventAside]) -> None:
+        """Forget all others: nobody reads them again."""
+        self.decided = Decided(self.decided.put, events)
+        if not self.decided and self._deadly is None:
+            self._pool.supervision.set_aside = None
+
     def leave_out(self, costly: CostlyCondition) -> None:
         """Set aside the events for which a condition is too costly."""
         assert costly.events is not None

@@ -61,6 +61,7 @@ class Upkeep:
         with self._admission.deciding:
             for each in (state, self._admission.decided, self._admission.durable):
                 each.forget_aside(self._log.first)
+            self.matcher.queries.operators.aside.know_only(each for _, each in self._admission.durable.aside)
         self._forget_copies(state)
 
     def past_of(self, some: Sequence[TemporalQuery], group: Group) -> Iterator[list[Accepted | Advanced]]:

@@ -20,6 +20,7 @@ from spaseq.service.core.matcher import GivenUp, Matcher
 from spaseq.service.core.service import Service
 from spaseq.service.core.watch import NOTED, EventKey, Note
 from spaseq.service.errors import Refused
+from spaseq.service.log.segmented import SegmentedLog
 from spaseq.service.settings.configuration import Limits
 from spaseq.service.settings.queries import QueryChanges
 from spaseq.service.settings.streams import StreamSettings
@@ -165,6 +166,21 @@ def test_a_query_for_which_too_many_are_set_aside_fails_by_name_wherever_the_log
     setting.push(graph("f", 10, LARGE))
     setting.service.settled()
     assert setting.service.query("one")["state"] == "running" and setting.set_aside("one") == 4
+
+
+def test_decisions_are_forgotten_with_the_records_that_have_the_events(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting.put("one", PRODUCT)
+    setting.push(graph("a", 1, LARGE))
+    setting.service.settled()
+    aside = setting.service._queries.operators.aside
+    setting.service.snapshot()
+    assert aside.decided and setting.service._matcher.state.aside
+    monkeypatch.setattr(SegmentedLog, "first", property(lambda log: log.next))
+    setting.service.snapshot()
+    assert not aside.decided and setting.service._matcher.state.aside == []
+    assert setting.set_aside("one") == 1
 
 
 def test_why_not_names_the_bound(setting: Setting) -> None:

@@ -77,7 +77,9 @@ class Server(uvicorn.Server):
 
     async def _open(self) -> None:
         try:
-            self._state.service = await self._state.change(self._opened)
+            service = await self._state.change(self._opened)
+            self._state.recovering = None  # a signal gives up what a recovery matches, and lets a service end its work
+            self._state.service = service
         except GivenUp:
             assert self.should_exit
         except Exception as error:

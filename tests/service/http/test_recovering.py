@@ -64,7 +64,7 @@ def test_what_it_has_is_answered_and_all_else_is_told_how_far_it_is(
     left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Gate(monkeypatch)
-    with recovering(left, gate) as (client, _):
+    with recovering(left, gate) as (client, state):
         for path in ANSWERED:
             assert client.get(path).status_code == 200, path
         assert len(client.get("/v1/queries/each/matches?after=0").text.splitlines()) == 2
@@ -76,6 +76,18 @@ def test_what_it_has_is_answered_and_all_else_is_told_how_far_it_is(
         gate.open.set()
         waited(lambda: client.get("/readyz").status_code == 200)
         assert client.get("/v1/queries/one").json()["rows"] == 4
+        waited(lambda: state.recovering is None)
+
+
+def test_a_signal_after_it_gives_up_nothing_that_is_matched(left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(monkeypatch)
+    gate.open.set()
+    gate.reached.set()
+    given_up: list[float] = []
+    monkeypatch.setattr(Service, "end_recovery", lambda service: given_up.append(0.0))
+    with recovering(left, gate) as (client, _):
+        waited(lambda: client.get("/readyz").status_code == 200)
+    assert given_up == []
 
 
 @pytest.mark.parametrize("way", ["deleted", "paused"])

@@ -100,7 +100,7 @@ class Service:
             self._log,
             self._marks,
             self._results,
-            lambda: self._admission.durable.copy(),
+            self._admission.durable_copy,
             self._overview.sources,
             bounds,
         )

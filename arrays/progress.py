@@ -1,4 +1,4 @@
-"""The progress of long work: whoever began it with `counted` reads how far it came; it need not pass that on."""
+"""The progress of long work, counted by the work and read by the one who began it with `counted`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Progress:
-    """The parts of some work that are done, of those that are known: events, records of a log, attempts.
+    """The number of parts of some work that are done, and of those that are known: events, records, attempts.
 
-    Work learns of its parts as it goes on, so that `of` grows.
+    The work finds more parts as it goes on, so `of` grows.
     """
 
     done: int = 0

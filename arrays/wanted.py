@@ -1,7 +1,8 @@
-"""An end for work that nobody wants any more: what may take long asks now and then.
+"""The end of work whose result nobody wants any more: a client has gone, a limit is reached, the process ends.
 
-The one who began the work says with `while_wanted` how that is known. It is a context variable: no function has to
-pass it on. Work that nobody limits pays one look at it.
+Whoever begins such work gives `while_wanted` a function that raises NotWanted. Code that may take long calls
+`check_wanted` now and then, which calls that function. A context variable holds it, so that it is no parameter. Where
+there is none, `check_wanted` only looks at the variable.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 LOOK_S = 0.05
-"""Seconds for which who waits for another thread does not ask."""
+"""Seconds between two questions of a thread that waits for another one."""
 _T = TypeVar("_T")
 _current: ContextVar[Callable[[], None] | None] = ContextVar("wanted", default=None)
 
 
 class NotWanted(BaseException):
-    """Nobody wants the result any more, or it costs more than it may; no handler of errors takes it for one."""
+    """The result is not wanted any more, or costs more than it may. Handlers of Exception let it pass."""
 
 
 def check_wanted() -> None:

@@ -171,7 +171,7 @@ class NQuadsReader:
                         continue
             builder.raw += lines[kept:index]
             kept = index + 1
-            if not line or line.isspace() or (line.startswith(b"#") and line.isascii()):
+            if not line or line.isspace() or _is_comment(line):
                 continue
             self._line(line, before + index + 1)
             ending = _ending(builder.key)
@@ -293,3 +293,8 @@ def _is_plain_node(token: bytes) -> bool:
 def _column(line: bytes, token: bytes) -> int:
     """The column, in code points from 1, at which the token begins; 1 if it is written in another form."""
     return len(line[: max(0, line.rfind(token))].decode(errors="replace")) + 1
+
+
+def _is_comment(line: bytes) -> bool:
+    """True for a comment and nothing else; one that ends in a carriage return before the line does is none."""
+    return line.startswith(b"#") and line.isascii() and b"\r" not in line.rstrip(b"\r")

@@ -79,6 +79,22 @@ def test_adjacent_steps_give_the_rows_of_the_reference_whatever_the_batches(data
     assert Counter(map(comparable, run_engine(asked, pieces))) == expected
 
 
+@pytest.mark.parametrize("few", [0, 100])
+def test_no_event_lies_after_a_conjunction_of_two_streams_in_its_slot(few: int) -> None:
+    """The event of S1 that comes after that of B has no order with C, whether events go in columns or one by one."""
+    first, second, third = (frozenset({_triple(*each)}) for each in (("b", 1), ("c", 0), ("b", 1)))
+    arrivals = {
+        "S1": [(SECOND, "urn:1", first), (SECOND, "urn:2", frozenset())],
+        "S2": [(SECOND, "urn:3", second), (2 * SECOND, "urn:4", third)],
+    }
+    asked = query("B & C , B", "100 SECONDS")
+    expected = Counter(map(comparable, evaluate(asked, arrivals)))
+    later: list[Arrived] = [("S1", 3 * SECOND, "urn:5", frozenset()), ("S2", 3 * SECOND, "urn:6", frozenset())]
+    rows = run_engine(asked, [interleaved(arrivals), later], few=few)
+    assert Counter(map(comparable, rows)) == expected
+    assert expected.total() == 1
+
+
 def rows_made(sequence: str, kinds: str) -> int:
     """The rows of runs over one batch of events, one a second."""
     dictionary = Dictionary()

@@ -68,6 +68,8 @@ def strictly(line: str) -> list[tuple[str, str]] | None:
 @example("_:b. <urn:p> <urn:o> <urn:g> .")
 @example("<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> . # )>> <urn:g> .")
 @example("<urn:s> <urn:p> <<( <urn:s> <urn:p> _:b )>> <urn:g> .")
+@example("# \r <urn:s> <urn:p> <urn:x> <urn:g> .")
+@example("# \r <urn:s> <urn:s> .")
 def test_a_line_means_what_the_strict_parser_says(line: str) -> None:
     events, reports = read(FIRST + "\n" + line, options=ReadOptions(arrival_time=lambda: 0))
     expected = strictly(line)

@@ -26,6 +26,7 @@ from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.row_table import Row, RowTable
 from automata.runs.rows.store import Store, key_of
 from automata.slices.events import Gap
+from automata.slices.step_table import SEVERAL
 from automata.values import NONE, UNBOUND, Match
 
 
@@ -198,7 +199,7 @@ class RowRuns:
     def _is_adjacent(self, taken: _Taken) -> bool:
         """False if the edge asks for an adjacent event, and this one is not."""
         row = self._rows[taken.number]
-        return not taken.step.strict or (taken.candidate.moment.slot == row[col.SLOT] + 1 and bool(row[col.TAIL]))
+        return not taken.step.strict or _ends_before(row, taken.candidate.moment.slot)
 
     def _meet(
         self,
@@ -223,7 +224,7 @@ class RowRuns:
                     continue
                 if time - row[col.FIRST_TIME] > size_ns or rank - row[col.FIRST_RANK] >= size:
                     continue
-                if step.strict and not (step.closes or (slot == row[col.SLOT] + 1 and row[col.TAIL])):
+                if step.strict and not (step.closes or _ends_before(row, slot)):
                     continue
                 if step.limited and time > step.last(row):
                     continue
@@ -301,3 +302,11 @@ class RowRuns:
             row[column] = own
         for column in step.cleared:
             row[column] = 0
+
+
+def _ends_before(row: Row, slot: int) -> bool:
+    """True if no event lies between a run and a slot: its last step is in the slot before, and nothing there follows.
+
+    Of several streams nothing follows all events.
+    """
+    return row[col.SLOT] + 1 == slot and (row[col.TAIL] != 0 or row[col.HIGH_STREAM] == SEVERAL)

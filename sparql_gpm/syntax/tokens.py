@@ -1,4 +1,4 @@
-"""The tokens of SPARQL 1.1 text (Section 19.8), each with its place.
+"""The tokens of SPARQL 1.2 text (Section 19.8), each with its place.
 
 The kinds are `iri` (`<…>`), `pname` (`a:b`, `a:`, `:b`, `:`), `bnode` (`_:b`), `variable`, `string` (quotes
 included), `langtag`, `integer`, `decimal`, `double` (all unsigned), `word` (keywords, names, `a`, `true`),
@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
+
+from sparql_gpm.syntax.signs import SIGNS, STRAY, any_of
+from sparql_gpm.syntax.words import TERMINALS
 
 _LETTERS = (
     "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
@@ -49,12 +52,12 @@ def token_patterns(ascii_only: bool) -> tuple[tuple[str, str], ...]:
         ("variable", f"[?$][{start}0-9][{start}0-9{marks}]*"),
         ("string", f"{long}|{SHORT_STRING}"),
         ("unclosed", "'''[\\s\\S]*|\"\"\"[\\s\\S]*|['\"][^\\n\\r]*"),
-        ("langtag", "@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*"),
+        ("langtag", "@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*(?:--[a-zA-Z]+)?"),
         ("double", rf"(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+){_EXPONENT}"),
         ("decimal", r"[0-9]*\.[0-9]+"),
         ("integer", "[0-9]+"),
         ("word", f"[{start}][{start}0-9]*"),
-        ("punctuation", r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].,;:=<>!+\-*/|^?&@]"),
+        ("punctuation", any_of((*SIGNS, *STRAY))),
         ("unknown", r"[\s\S]"),
     )
 
@@ -68,18 +71,29 @@ def token_pattern(ascii_only: bool) -> re.Pattern[str]:
 NUMBERS = frozenset(("integer", "decimal", "double"))
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token and the code points [start, end) of the text that it stands on."""
+class Token(NamedTuple):
+    """A token and the code points [start, end) of the text that it stands on.
+
+    type    its terminal in the grammar
+    """
 
     kind: str
     text: str
     start: int
     end: int
+    type: str = ""
 
     def is_word(self, *words: str) -> bool:
         """True if it is one of the keywords, given in upper case."""
         return self.kind == "word" and self.text.upper() in words
+
+
+_TERMINALS = {
+    "iri": "IRI", "pname": "PNAME", "bnode": "BNODE", "variable": "VAR", "string": "STRING", "langtag": "LANGTAG",
+    "integer": "INTEGER", "decimal": "DECIMAL", "double": "DOUBLE",
+}  # fmt: skip
+NO_TERMINAL = "UNKNOWN"
+"""The terminal of what no rule has."""
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
@@ -89,7 +103,16 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]
         assert kind is not None
         if kind != "skipped":
             shown = "error" if kind in ("unclosed", "unknown") else kind
-            yield Token(shown, found.group(), found.start(), found.end())
+            yield Token(shown, found.group(), found.start(), found.end(), _terminal(kind, found.group()))
+
+
+def _terminal(kind: str, text: str) -> str:
+    match kind:
+        case "word":
+            return "A" if text == "a" else TERMINALS.get(text.upper(), NO_TERMINAL)
+        case "punctuation":
+            return SIGNS[text].terminal if text in SIGNS else NO_TERMINAL
+    return _TERMINALS.get(kind, NO_TERMINAL)
 
 
 _UNESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)

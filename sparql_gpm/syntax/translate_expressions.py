@@ -1,4 +1,4 @@
-"""Expressions of a parse tree (SPARQL 1.1, Section 17)."""
+"""Expressions of a tree (SPARQL 1.2, Section 17)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from dataclasses import dataclass, replace
 
 from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.algebra.traversal import operands
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
-from sparql_gpm.syntax.masked import LIST
-from sparql_gpm.syntax.translate_terms import Source, is_nil, name_of, not_here
-from sparql_gpm.terms import IRI, XSD_STRING, Literal
+from sparql_gpm.syntax.names import Names, string
+from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.terms import IRI, BlankNode, TripleTerm
 
-_BINARY = {"RelationalExpression", "AdditiveExpression", "MultiplicativeExpression"}
-_LOGICAL = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
-_UNARY = {"UnaryNot": "!", "UnaryMinus": "NEG", "UnaryPlus": "POS"}
-_ARGUMENTS = ("arg", "arg1", "arg2", "arg3", "text", "start", "length", "pattern", "replacement", "flags")
 _NESTED_MAX = 8
 """Operators of one sum or product that nest as calls of two operands; more are one call, named after them all."""
 _SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
+_UNARY = {"!": "!", "-": "NEG", "+": "POS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,100 +25,118 @@ class ExpressionReader:
     """Reads the expressions of one text.
 
     group       reads the pattern of an EXISTS
-    base        the base of relative IRIs in IRI(), or None
     aggregates  COUNT, SUM, … are allowed
     iterations  PREV, FIRST and LAST are allowed
     nested      they are also allowed inside an aggregate, which then ranges over matches
     """
 
-    source: Source
+    names: Names
     group: Callable[[Tree], Pattern]
-    base: str | None
     aggregates: bool = False
     iterations: bool = False
     nested: bool = False
 
     def read(self, tree: Tree) -> Expression:
         """The expression of a tree; PatternSyntaxError for an aggregate or iteration that is not allowed here."""
-        name = name_of(tree)
-        if name in _LOGICAL:
-            return connected(_LOGICAL[name], [self.read(part) for part in (tree.expr, *(tree.other or ()))])
-        if name in _BINARY:
-            return self._binary(tree)
-        if name in _UNARY:
-            return self._unary(_UNARY[name], tree.expr)
-        if name == "Function":
-            return self._function(tree)
-        if name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
-            return Exists(self.group(tree.graph), negated=name == "Builtin_NOTEXISTS")
-        if name.startswith("Aggregate_"):
-            return self._aggregate(tree)
-        if name.startswith("Builtin_"):
-            return self._builtin(tree)
-        return self._leaf(tree)
+        if isinstance(tree, Token) and tree.type == "VAR":
+            return Variable(tree.text[1:])
+        if (term := self.names.term(tree)) is not None:
+            return Constant(term)
+        parts = tree.children
+        match tree.data:
+            case "expression" | "conjunction":
+                return connected("||" if tree.data == "expression" else "&&", [self.read(part) for part in parts])
+            case "comparison":
+                return self._comparison(*parts)
+            case "sum" | "product":
+                return self._chain(parts)
+            case "unary":
+                return Call(_UNARY[parts[0].text], (self.read(parts[1]),))
+            case "built_in":
+                return self._built_in(*parts[:-1])
+            case "call":
+                return self._call(*parts[:-1])
+            case "exists":
+                return Exists(self.group(parts[-2]), negated=len(parts) > 3)
+            case "aggregate":
+                return self._aggregate(*parts[:-1])
+            case "iteration":
+                return self._iteration(*parts[:-1])
+        assert tree.data == "term_expression", tree
+        return self._term(*parts)
 
-    def _leaf(self, tree: Tree) -> Expression:
-        leaf = self.source.leaf(tree)
-        if leaf is None:
-            return Constant(IRI(str(tree)))
-        if isinstance(leaf.value, Iteration) and not self.iterations:
-            raise not_here(leaf.token)
-        return leaf.value
+    def _comparison(self, left: Tree, *rest: Tree) -> Expression:
+        *operators, right = rest
+        if operators[-1].type != "IN":
+            return Call(operators[0].text, (self.read(left), self.read(right)))
+        name = "NOTIN" if len(operators) > 1 else "IN"
+        return Call(name, (self.read(left), *map(self.read, right.children)))
 
-    def _binary(self, tree: Tree) -> Expression:
-        result = self.read(tree.expr)
-        if tree.op in ("IN", "NOT IN"):
-            return Call(tree.op.replace(" ", ""), (result, *self._list(tree.other)))
-        if isinstance(tree.op, str):
-            return Call(tree.op, (result, self.read(tree.other)))
-        if len(tree.op or ()) > _NESTED_MAX:
-            return Call(" ".join(tree.op), (result, *map(self.read, tree.other)))
-        for operator, other in zip(tree.op or (), tree.other or (), strict=True):
-            result = Call(operator, (result, self.read(other)))
+    def _chain(self, parts: Sequence[Tree]) -> Expression:
+        """A sum or product; a signed number after an operand is its operator and a number."""
+        result, operators, others = self.read(parts[0]), [], []
+        rest = iter(parts[1:])
+        for part in rest:
+            if isinstance(part, Token):
+                operators.append(part.text)
+                others.append(self.read(next(rest)))
+            else:
+                number, *factors = part.children
+                operators.append(number.text[0])
+                unsigned = number._replace(text=number.text[1:])
+                others.append(self._chain([unsigned, *factors]) if factors else self.read(unsigned))
+        if len(operators) > _NESTED_MAX:
+            return Call(" ".join(operators), (result, *others))
+        for operator, other in zip(operators, others, strict=True):
+            result = Call(operator, (result, other))
         return result
 
-    def _unary(self, operator: str, operand: Tree) -> Expression:
-        """`-3` is a literal, as in SPARQL's grammar; `- 3` and `-?x` are calls."""
-        leaf = None if name_of(operand) else self.source.leaf(operand)
-        if leaf is not None and leaf.signed is not None:
-            return Constant(leaf.signed)
-        return Call(operator, (self.read(operand),))
-
-    def _function(self, tree: Tree) -> Expression:
-        token = self.source.token(tree.iri)
-        if tree.distinct == "DISTINCT":
-            raise PatternSyntaxError(f"the aggregate '{token.text}' is not known", token.start)
-        return Cast(self.source.iri(tree.iri).value, self._list(tree.expr or ()))
-
-    def _list(self, trees: Tree) -> tuple[Expression, ...]:
-        read = () if is_nil(trees) else map(self.read, trees)
-        return tuple(one for e in read for one in (e.arguments if isinstance(e, Call) and e.name == LIST else (e,)))
-
-    def _builtin(self, tree: Tree) -> Expression:
-        name = tree.name.removeprefix("Builtin_").upper()
+    def _built_in(self, word: Token, *arguments: Tree) -> Expression:
+        name = word.text.upper()
         name = _SYNONYMS.get(name, name)
-        if name in ("CONCAT", "COALESCE"):
-            return Call(name, self._list(tree.arg))
-        arguments = tuple(self.read(tree[key]) for key in tree if key in _ARGUMENTS)
-        if name == "IRI" and self.base is not None:
-            arguments = (*arguments, Constant(IRI(self.base)))
-        return Call(name, arguments)
+        read = tuple(map(self.read, arguments))
+        if name == "IRI" and self.names.base is not None:
+            read = (*read, Constant(IRI(self.names.base)))
+        return Call(name, read)
 
-    def _aggregate(self, tree: Tree) -> Expression:
-        token = self.source.token(tree)
+    def _call(self, iri: Token, *arguments: Tree) -> Expression:
+        function = self.names.resolve(iri)
+        if arguments and isinstance(arguments[0], Token) and arguments[0].type == "DISTINCT":
+            raise PatternSyntaxError(f"the aggregate '{iri.text}' is not known", iri.start)
+        return Cast(function.value, tuple(map(self.read, arguments)))
+
+    def _aggregate(self, word: Token, *rest: Tree) -> Expression:
         if not self.aggregates:
-            raise not_here(token)
-        separator = " "
-        if tree.separator is not None:
-            leaf = self.source.leaf(tree.separator)
-            assert leaf is not None and isinstance(leaf.value, Constant), tree
-            term = leaf.value.term
-            if leaf.token.kind != "string" or not isinstance(term, Literal) or term.datatype != XSD_STRING:
-                raise PatternSyntaxError("expected a plain string as SEPARATOR", leaf.token.start)
-            separator = term.lexical
+            raise not_here(word)
+        distinct = isinstance(rest[0], Token) and rest[0].type == "DISTINCT"
+        argument, *separator = rest[distinct:]
+        every = isinstance(argument, Token) and argument.type == "STAR"
         inner = replace(self, aggregates=self.nested, iterations=self.nested, nested=False)
-        argument = None if isinstance(tree.vars, str) and tree.vars == "*" else inner.read(tree.vars)
-        return Aggregate(token.text.upper(), argument, tree.distinct == "DISTINCT", separator)
+        between = string(separator[0]) if separator else " "
+        return Aggregate(word.text.upper(), None if every else inner.read(argument), distinct, between)
+
+    def _iteration(self, word: Token, variable: Token) -> Expression:
+        if not self.iterations:
+            raise not_here(word)
+        return Iteration(word.text.upper(), variable.text[1:])
+
+    def _term(self, *parts: Tree) -> Expression:
+        """`<<( subject predicate object )>>`: a constant if it has no variable."""
+        verb = parts[1]
+        predicate = Variable(verb.text[1:]) if verb.type == "VAR" else Constant(self.names.resolve(verb))
+        nodes = self.read(parts[0]), predicate, self.read(parts[2])
+        match nodes:
+            case (Constant(IRI() | BlankNode() as subject), Constant(IRI() as predicate), Constant(object_)):
+                return Constant(TripleTerm(subject, predicate, object_))
+        return Call("TRIPLE", nodes)
+
+
+def not_here(token: Token) -> PatternSyntaxError:
+    """The error for the word of an aggregate or iteration where the language has none."""
+    word = token.text.upper()
+    where = "in the FILTERs at the top of a pattern, in SELECT, and as an object of the template"
+    hint = f"{word} may stand {where}"
+    return PatternSyntaxError(f"{word} cannot stand here", token.start, hint, Fault.AGGREGATE)
 
 
 def conjunction(conditions: Sequence[Expression]) -> Expression | None:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sparql_gpm.syntax.signs import SIGNS
 from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.syntax.words import CONSTANTS, FUNCTIONS
 from sparql_gpm.syntax.words import KEYWORDS as SPARQL_KEYWORDS
-from spaseq.editors.kinds import BRACKETS, OUTER_KINDS, SEPARATORS, SEQUENCE_KINDS, SPARQL_KINDS, Kind
+from spaseq.editors.kinds import BRACKETS, OUTER_KINDS, SEQUENCE_KINDS, SIGN_KINDS, SPARQL_KINDS, Kind
 from spaseq.lang.cut import sparql_tokens
 from spaseq.lang.lexemes import Lexeme
 from spaseq.lang.report import Report
@@ -72,10 +73,8 @@ def sparql_kind(token: Token) -> Kind:
             return Kind.FUNCTION
         case "word" if token.text.upper() in CONSTANTS:
             return Kind.CONSTANT
-        case "punctuation" if token.text in BRACKETS:
-            return Kind.BRACKET
-        case "punctuation" if token.text in SEPARATORS:
-            return Kind.PUNCTUATION
+        case "punctuation" if token.text in SIGNS:
+            return SIGN_KINDS[SIGNS[token.text].use]
     return SPARQL_KINDS[token.kind]
 
 

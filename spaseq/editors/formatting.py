@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sparql_gpm.syntax.signs import CLOSING
 from spaseq.editors.classify import classified
 from spaseq.editors.kinds import Kind
 from spaseq.errors import Problem
@@ -22,8 +23,7 @@ from spaseq.lang.scan import scan
 
 _INDENT = "  "
 _OLD_LINE_END = re.compile(r"\r(?!\n)")
-_CLOSING = {"(": ")", "{": "}", "[": "]"}
-_SPACED = frozenset({"=", "!=", "<", ">", "<=", ">=", "&&", "||"})
+_SPACED = frozenset({"~", "=", "!=", "<", ">", "<=", ">=", "&&", "||"})
 _ONE_LINE = frozenset({
     "BASE", "PREFIX", "REGISTER", "WITHIN", "PARTITION", "FROM", "WHERE", "DEFINE", "GROUP", "AFTER", "LIMIT",
 })  # fmt: skip
@@ -61,7 +61,7 @@ class Piece:
     @property
     def opens(self) -> bool:
         """True for an opening bracket."""
-        return self.kind is Kind.BRACKET and self.text in _CLOSING
+        return self.kind is Kind.BRACKET and self.text in CLOSING
 
 
 def hindrances(text: str) -> tuple[Problem, ...]:
@@ -159,7 +159,7 @@ class _Writer:
 
     def _close(self, piece: Piece) -> _Bracket | None:
         """The bracket that a piece closes."""
-        closes = piece.kind is Kind.BRACKET and self._open and piece.text == _CLOSING[self._open[-1].sign]
+        closes = piece.kind is Kind.BRACKET and self._open and piece.text == CLOSING[self._open[-1].sign]
         return self._open.pop() if closes else None
 
     def _between(self, before: Piece, index: int, closed: _Bracket | None) -> str:
@@ -195,7 +195,7 @@ class _Writer:
         """The indentation of a line that begins with a piece; that of a comment is that of what follows it."""
         around = self._open[-1].indent + 1 if self._open else 0
         following = self._later[index]
-        if following is None or following.clause or following.text in _CLOSING.values():
+        if following is None or following.clause or following.text in CLOSING.values():
             return around
         if len(self._open) == self._outer:
             return self._begun + 1
@@ -226,7 +226,7 @@ def _blank_at_bracket(before: Piece, piece: Piece) -> bool:
     """True if a blank stands beside a bracket: not inside of parentheses, nor before those of a call."""
     if piece.kind is Kind.QUANTIFIER or piece.text in {",", "^^"}:
         return False
-    if before.opens and (before.text == "(" or piece.text == _CLOSING[before.text]):
+    if before.opens and (before.text == "(" or piece.text == CLOSING[before.text]):
         return False
     match before.kind, piece.text:
         case _, ")":

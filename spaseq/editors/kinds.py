@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from sparql_gpm.syntax.signs import Use
 from spaseq.lang.lexemes import KEYWORDS
 
 
@@ -75,5 +76,6 @@ SPARQL_KINDS = {
 }  # fmt: skip
 """Those of the tokens of SPARQL, words and brackets aside."""
 
+SIGN_KINDS = {Use.BRACKET: Kind.BRACKET, Use.SEPARATOR: Kind.PUNCTUATION, Use.OPERATOR: Kind.OPERATOR}
+"""Those of the signs of SPARQL."""
 BRACKETS = "(){}[]"
-SEPARATORS = (".", ",", ";", "^^")

@@ -15,7 +15,8 @@ from functools import cache
 
 from sparql_gpm.syntax import tokens as sparql
 from sparql_gpm.syntax import words
-from spaseq.editors.kinds import OUTER_KINDS, SPARQL_KINDS, Kind
+from sparql_gpm.syntax.signs import SIGNS, Use, any_of
+from spaseq.editors.kinds import OUTER_KINDS, SIGN_KINDS, SPARQL_KINDS, Kind
 from spaseq.lang import lexemes
 
 
@@ -47,6 +48,11 @@ def _words(found: Iterable[str], kind: Kind = Kind.KEYWORD, push: str | None = N
     """The row of some words, in any case."""
     alternatives = "|".join(sorted(found, key=lambda word: (-len(word), word)))
     return Row(rf"(?:{alternatives})(?!\w)", kind, True, push, pop)
+
+
+def _signs(use: Use) -> Row:
+    """The row of the signs of SPARQL with a use."""
+    return Row(any_of(sign for sign in SIGNS if SIGNS[sign].use is use), SIGN_KINDS[use])
 
 
 def _strings(quotes: str) -> str:
@@ -108,8 +114,8 @@ def _sparql() -> Iterable[Row]:
                 yield from _SPARQL_WORDS
                 yield Row(pattern, Kind.INVALID)
             case "punctuation":
-                yield Row(r"[\[\])}]", Kind.BRACKET)
-                yield Row(r"\^\^|[.,;]", Kind.PUNCTUATION)
+                yield _signs(Use.BRACKET)
+                yield _signs(Use.SEPARATOR)
                 yield Row(pattern, Kind.OPERATOR)
             case "unknown":
                 yield from _OTHER
@@ -122,7 +128,10 @@ _SPARQL_WORDS = (
     _words(words.FUNCTIONS, Kind.FUNCTION),
     _words(words.CONSTANTS, Kind.CONSTANT),
 )
-_OPENED = (Row(r"\(", Kind.BRACKET, push="parentheses"), Row(r"\{", Kind.BRACKET, push="group"))
+_OPENED = (
+    Row(any_of(sign for sign in SIGNS if len(sign) > 1 and SIGNS[sign].use is Use.BRACKET), Kind.BRACKET),
+    Row(r"\(", Kind.BRACKET, push="parentheses"), Row(r"\{", Kind.BRACKET, push="group"),
+)  # fmt: skip
 _IN_SPARQL = (_LEAVE_GROUP, *_OPENED)
 
 

@@ -15,6 +15,9 @@ from sparql_gpm.syntax.tokens import Token, tokens
 from sparql_gpm.syntax.translate import GroupReader
 from sparql_gpm.syntax.translate_triples import Member, TripleReader
 
+TemplateMember = tuple[Triple | TermParts, Expression | None]
+"""A member of a template, and the value that its object stands for."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedFilter:
@@ -39,48 +42,55 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None, first:
 
     Aggregates, PREV, FIRST and LAST may stand in its top-level FILTERs; aggregates also in subqueries.
     """
-    read, tree = _read("inside", text)
-    groups = _groups(read, prefixes, base)
+    return read_group(*_parsed("inside", text), Names(prefixes, base), first)
+
+
+def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False) -> Expression:
+    """An expression, in which aggregates, PREV, FIRST and LAST may stand; `nested`: also inside an aggregate."""
+    return read_expression(*_parsed("expression", text), Names(prefixes, base), nested)
+
+
+def parse_template(
+    text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False
+) -> tuple[TemplateMember, ...]:
+    """The text between the braces of CONSTRUCT: triples whose object may be an aggregate, PREV, FIRST or LAST.
+
+    Such a value is given beside its triple, whose object is then a `_:` variable used nowhere else. A triple term with
+    variables is a `_:` variable, too, whose parts are a member of the template.
+    """
+    return read_template(*_parsed("template", text), Names(prefixes, base), nested)
+
+
+def read_group(read: Sequence[Token], tree: Tree, names: Names, first: Pattern = EMPTY) -> ParsedGroup:
+    """The meaning of the tree of a group, which consists of these tokens; see `parse_group`."""
+    groups = GroupReader(names, _blanks(read))
     pattern, filters = groups.top(tree, first)
     places = {token.start: index for index, token in enumerate(read)}
     found = tuple(_filter(places[each.children[0].start], expression, read) for each, expression in filters)
     return ParsedGroup(pattern, found, groups.triples.places)
 
 
-def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False) -> Expression:
-    """An expression, in which aggregates, PREV, FIRST and LAST may stand; `nested`: also inside an aggregate."""
-    read, tree = _read("expression", text)
-    expressions = _groups(read, prefixes, base).expressions
+def read_expression(read: Sequence[Token], tree: Tree, names: Names, nested: bool = False) -> Expression:
+    """The same of an expression; see `parse_expression`."""
+    expressions = GroupReader(names, _blanks(read)).expressions
     return replace(expressions, aggregates=True, iterations=True, nested=nested).read(tree)
 
 
-def parse_template(
-    text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False
-) -> tuple[tuple[Triple | TermParts, Expression | None], ...]:
-    """The text between the braces of CONSTRUCT: triples whose object may be an aggregate, PREV, FIRST or LAST.
-
-    Such a value is given beside its triple, whose object is then a `_:` variable used nowhere else. A triple term with
-    variables is a `_:` variable, too, whose parts are a member of the template.
-    """
-    read, tree = _read("template", text)
-    expressions = replace(_groups(read, prefixes, base).expressions, aggregates=True, iterations=True, nested=nested)
-    reader = TripleReader(expressions.names, _blanks(read), expressions.read, template=True)
-    return tuple(
-        (member, reader.values.get(member.object) if isinstance(member, Triple) else None)
-        for triples in tree.children
-        for member in reader.read(triples)
-    )
+def read_template(read: Sequence[Token], tree: Tree, names: Names, nested: bool = False) -> tuple[TemplateMember, ...]:
+    """The same of a template; see `parse_template`."""
+    blanks = _blanks(read)
+    expressions = GroupReader(names, blanks).expressions
+    values = replace(expressions, aggregates=True, iterations=True, nested=nested)
+    reader = TripleReader(names, blanks, values.read, template=True)
+    members = [member for triples in tree.children for member in reader.read(triples)]
+    return tuple((member, reader.values.get(member.object)) for member in members)  # type: ignore[arg-type, misc]
 
 
-def _read(rule: str, text: str) -> tuple[Sequence[Token], Tree]:
+def _parsed(rule: str, text: str) -> tuple[Sequence[Token], Tree]:
     """The tokens of a text, and their tree."""
     read = tuple(tokens(text))
     check_brackets(read, len(text))
     return read, parse_tree(rule, read, len(text))
-
-
-def _groups(read: Sequence[Token], prefixes: Mapping[str, str], base: str | None) -> GroupReader:
-    return GroupReader(Names(prefixes, base), _blanks(read))
 
 
 def _blanks(read: Sequence[Token]) -> Blanks:

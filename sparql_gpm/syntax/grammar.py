@@ -31,8 +31,9 @@ _WITH_DIGITS = frozenset(("MD5", "SHA1", "SHA256", "SHA384", "SHA512"))
 _CATEGORIES = {
     "VAR": "a variable", "IRI": "an IRI", "PNAME": "an IRI", "BNODE": "a blank node",
     **dict.fromkeys(("STRING", "INTEGER", "DECIMAL", "DOUBLE", "BOOLEAN"), "a literal"),
-    "SIGNED": "", "LANGTAG": "", "$END": "the end", "A": "'a'", "AGGREGATE": "", "ITERATION": "", "COUNT": "", "GROUP_CONCAT": "",
-    "TILDE": "", "OPEN_ANNOTATION": "",
+    "$END": "the end", "A": "'a'",
+    **dict.fromkeys(("SIGNED", "LANGTAG", "AGGREGATE", "ITERATION", "COUNT", "GROUP_CONCAT"), ""),
+    **dict.fromkeys(("TILDE", "OPEN_ANNOTATION", "FAULTY"), ""),
 }  # fmt: skip
 """The words of messages for terminals; "" for one that they leave out."""
 _PATTERNS = frozenset(("OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES"))

@@ -44,7 +44,7 @@ class ExpressionReader:
             return Constant(term)
         parts = tree.children
         match tree.data:
-            case "expression" | "conjunction":
+            case "expression" | "conditional_and":
                 return connected("||" if tree.data == "expression" else "&&", [self.read(part) for part in parts])
             case "comparison":
                 return self._comparison(*parts)

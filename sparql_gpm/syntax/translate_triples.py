@@ -132,6 +132,9 @@ class TripleReader:
                 return self._reified(*written.children)
             case "triple_term":
                 return self._triple_term(*written.children)
+            case "exists":
+                word = first_token(written)
+                raise PatternSyntaxError(f"expected a term, found '{word.text}'", word.start)
         assert written.data == "blank", written
         return self.blanks.new()
 
@@ -195,7 +198,7 @@ class TripleReader:
         match written.data:
             case "alternative":
                 return balanced(algebra.PathAlternative, [self._path(part) for part in written.children])
-            case "sequence":
+            case "path_sequence":
                 return balanced(algebra.PathSequence, [self._path(part) for part in written.children])
             case "inverse":
                 return algebra.Inverse(self._path(written.children[1]))

@@ -11,13 +11,9 @@ from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.syntax.words import CONSTANTS, FUNCTIONS
 from sparql_gpm.syntax.words import KEYWORDS as SPARQL_KEYWORDS
 from spaseq.editors.kinds import BRACKETS, OUTER_KINDS, SEQUENCE_KINDS, SIGN_KINDS, SPARQL_KINDS, Kind
-from spaseq.lang.cut import sparql_tokens
-from spaseq.lang.lexemes import Lexeme
+from spaseq.lang.lexemes import PIECES, Lexeme
 from spaseq.lang.report import Report
 from spaseq.lang.scan import scan
-
-EMBEDDED = frozenset({"BODY", "TEMPLATE", "EXPRESSION", "CONSTRAINT"})
-"""The lexemes that are pieces of SPARQL."""
 
 _BETWEEN = re.compile(r"""(?P<SPACE>[\s\ufeff]+)|(?P<COMMENT>\#[^\r\n]*)|(?P<BAD_STRING>["'][^\r\n]*)|(?P<SIGN>.)""")
 
@@ -45,8 +41,8 @@ def _tokens(text: str, lexemes: Sequence[Lexeme]) -> Iterator[Classified]:
     depth = 0
     in_sequence = False
     for lexeme in lexemes:
-        if lexeme.kind in EMBEDDED:
-            yield from _sparql(text, lexeme)
+        if lexeme.kind in PIECES:
+            yield from (Classified(sparql_kind(token), token.start, token.end) for token in lexeme.tokens)
             continue
         in_sequence = in_sequence or lexeme.kind == "SEQ"
         yield Classified(_kind(lexeme, in_sequence), lexeme.span.start, lexeme.span.end)
@@ -57,11 +53,6 @@ def _tokens(text: str, lexemes: Sequence[Lexeme]) -> Iterator[Classified]:
 
 def _kind(lexeme: Lexeme, in_sequence: bool) -> Kind:
     return (SEQUENCE_KINDS if in_sequence else OUTER_KINDS)[lexeme.kind]
-
-
-def _sparql(text: str, piece: Lexeme) -> Iterator[Classified]:
-    for token in sparql_tokens(text, piece.span.start, [], piece.span.end):
-        yield Classified(sparql_kind(token), token.start, token.end)
 
 
 def sparql_kind(token: Token) -> Kind:

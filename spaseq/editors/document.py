@@ -110,7 +110,7 @@ class Document:
     @cached_property
     def gpms(self) -> dict[str, Gpm]:
         """The definitions that can be read, by Name."""
-        embedded = Embedded(self.text, self.namespace, Report(self.text))
+        embedded = Embedded(self.namespace, Report(self.text))
         found: dict[str, Gpm] = {}
         for clause in self.all(drafts.DefineClause):
             try:

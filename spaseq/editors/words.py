@@ -58,6 +58,7 @@ KEYWORDS = {
     "TO": "AFTER MATCH SKIP TO NEXT EVENT, TO FIRST A, TO LAST A",
     "TUMBLING": "windows that follow one another without a gap; the default",
     "USING": "PARTITION BY ?v USING { pattern }: the events that belong to a partition",
+    "VERSION": 'VERSION "1.2": the version of SPARQL that the query is written in',
     "WHERE": "{ SEQ( ) and the DEFINEs }",
     "WITHIN": "WITHIN 10 MINUTES: the window; in SEQ( ) a limit: A ; WITHIN 5 MINUTES B",
 }

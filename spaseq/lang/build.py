@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from lark import Token, Transformer
+from lark import Transformer
 
 from automata.plan import expression as nodes
 from automata.plan.expression import UNREADABLE, Contiguity, Limit, Sequence, Span, extent, flattened
@@ -17,6 +17,7 @@ from automata.plan.program import Skip
 from spaseq.lang import drafts
 from spaseq.lang.ast import Expr, Unit
 from spaseq.lang.drafts import Word
+from spaseq.lang.lexemes import Lexeme
 
 REPETITIONS_MAX = 2**31 - 1
 """The largest number a quantifier may hold."""
@@ -29,49 +30,58 @@ Children = list[Any]
 
 
 _CLAUSES: dict[str, Callable[..., Any]] = {
-    "base": partial(drafts.Declaration, None), "prefix": drafts.Declaration, "register": drafts.RegisterClause,
-    "within": drafts.WithinClause, "stream": drafts.StreamClause, "knowledge": drafts.KnowledgeClause,
-    "filter": drafts.FilterClause, "bind": drafts.BindClause, "limit": drafts.LimitClause, "every": drafts.EveryDraft,
-    "where": drafts.UnreadClause, "lbrace": drafts.UnreadClause, "rbrace": drafts.UnreadClause,
+    "base_clause": partial(drafts.Declaration, None), "prefix_clause": drafts.Declaration,
+    "register_clause": drafts.RegisterClause, "within_clause": drafts.WithinClause, "stream": drafts.StreamClause,
+    "knowledge": drafts.KnowledgeClause, "filter_clause": drafts.FilterClause, "bind_clause": drafts.BindClause,
+    "limit_clause": drafts.LimitClause, "having_clause": drafts.HavingClause, "every": drafts.EveryDraft,
+    **dict.fromkeys(("where_clause", "lbrace_clause", "rbrace_clause"), drafts.UnreadClause),
 }  # fmt: skip
 """For each rule that has no method in `Build` the clause that its parts make up, in order."""
 
 
-class Build(Transformer[Token, Any]):
+class Build(Transformer[Lexeme, Any]):
     """The other rules of grammar.lark, a method each; none can fail."""
 
     def __default__(self, data: str, children: Children, meta: Any) -> Any:
         clause = _CLAUSES.get(data)
         return super().__default__(data, children, meta) if clause is None else clause(*map(_part, children))  # type: ignore[no-untyped-call]
 
-    def select(self, children: Children) -> drafts.Clause:
+    def group_piece(self, children: Children) -> drafts.Piece:
+        """A piece of SPARQL, whose tree is between the brackets of a condition."""
+        lexeme, *trees = children
+        tree = trees[len(trees) // 2]
+        return drafts.Piece(lexeme.span, lexeme.tokens, None if getattr(tree, "type", "") == "FAULTY" else tree)
+
+    template_piece = expression_piece = constraint_piece = group_piece
+
+    def version_clause(self, children: Children) -> drafts.Clause:
+        """VERSION."""
+        return drafts.VersionClause(_word(children[0]))
+
+    def select_clause(self, children: Children) -> drafts.Clause:
         """SELECT."""
         selector, over, distinct, *columns = children
-        if isinstance(columns[0], Token):
+        if isinstance(columns[0], Lexeme):
             return drafts.FormClause(selector, over, distinct is not None, None, star=_word(columns[0]))
         return drafts.FormClause(selector, over, distinct is not None, tuple(columns))
 
-    def column(self, children: Children) -> drafts.ColumnDraft:
+    def projected(self, children: Children) -> drafts.ColumnDraft:
         """A projected variable or expression."""
-        *expression, variable = map(_word, children)
-        return drafts.ColumnDraft(variable, expression[0] if expression else None)
+        *expression, variable = children
+        return drafts.ColumnDraft(_word(variable), expression[0] if expression else None)
 
-    def construct(self, children: Children) -> drafts.Clause:
+    def construct_clause(self, children: Children) -> drafts.Clause:
         """CONSTRUCT."""
         selector, over, _, template = children
-        return drafts.FormClause(selector, over, False, (), _word(template))
+        return drafts.FormClause(selector, over, False, (), template)
 
     def over(self, children: Children) -> Word:
         """The first word of OVER MATCHES."""
         return _word(children[0])
 
-    def group_by(self, children: Children) -> drafts.Clause:
+    def group_clause(self, children: Children) -> drafts.Clause:
         """GROUP BY."""
         return drafts.GroupClause(_word(children[0]), tuple(map(_word, children[1:])))
-
-    def having(self, children: Children) -> drafts.Clause:
-        """HAVING."""
-        return drafts.HavingClause(*map(_word, children))
 
     def selector(self, children: Children) -> Word:
         """One of CEL's strategies."""
@@ -80,30 +90,30 @@ class Build(Transformer[Token, Any]):
     def starting(self, children: Children) -> drafts.StartingDraft:
         """STARTING AT."""
         keyword, value, *datatype = children
-        return drafts.StartingDraft(_word(keyword), _word(value), _word(datatype[1]) if any(datatype) else None)
+        return drafts.StartingDraft(_word(keyword), _word(value), _word(datatype[0]) if any(datatype) else None)
 
-    def partition(self, children: Children) -> drafts.Clause:
+    def partition_clause(self, children: Children) -> drafts.Clause:
         """PARTITION BY."""
         *variables, _, body = children
-        return drafts.PartitionClause(tuple(map(_word, variables)), _word(body) if body else None)
+        return drafts.PartitionClause(tuple(map(_word, variables)), body)
 
-    def define(self, children: Children) -> drafts.Clause:
+    def define_clause(self, children: Children) -> drafts.Clause:
         """DEFINE GPM."""
         name, *between, _, body = children
         event = tuple(part for part in between if isinstance(part, drafts.EventVariable))
-        streams = tuple(_word(part) for part in between if isinstance(part, Token))
-        return drafts.DefineClause(_word(name), streams, event, _word(body))
+        streams = tuple(_word(part) for part in between if isinstance(part, Lexeme))
+        return drafts.DefineClause(_word(name), streams, event, body)
 
     def event_variable(self, children: Children) -> drafts.EventVariable:
         """AS or AT of DEFINE GPM."""
         return drafts.EventVariable(*map(_word, children))
 
-    def after(self, children: Children) -> drafts.Clause:
+    def after_clause(self, children: Children) -> drafts.Clause:
         """AFTER MATCH."""
         *words, last = children[0]
-        if last.type == "NAME":
-            return drafts.AfterClause(Skip(" ".join(words).upper()), _word(last))
-        return drafts.AfterClause(Skip(" ".join(children[0]).upper()), None)
+        if last.kind == "NAME":
+            return drafts.AfterClause(Skip(" ".join(word.text for word in words).upper()), _word(last))
+        return drafts.AfterClause(Skip(" ".join(word.text for word in children[0]).upper()), None)
 
     def skip(self, children: Children) -> Children:
         """The words of the strategy of AFTER MATCH."""
@@ -111,32 +121,32 @@ class Build(Transformer[Token, Any]):
 
     # --- the sequence ---
 
-    def seq(self, children: Children) -> drafts.Clause:
+    def seq_clause(self, children: Children) -> drafts.Clause:
         """The whole of SEQ( )."""
         return drafts.SequenceClause(self.member_sequence(children))
 
     def sequence(self, children: Children) -> Sequence[str]:
         """Items and the operators between them."""
-        items = [child for child in children if not isinstance(child, Token | Limit)]
-        operators = [child for child in children if isinstance(child, Token)]
-        contiguities = tuple(Contiguity(str(operator)) for operator in operators)
+        items = [child for child in children if not isinstance(child, Lexeme | Limit)]
+        operators = [child for child in children if isinstance(child, Lexeme)]
+        contiguities = tuple(Contiguity(operator.text) for operator in operators)
         limits = tuple(
             limit if isinstance(limit, Limit) else None
             for operator, limit in pairwise(children)
-            if isinstance(operator, Token)
+            if isinstance(operator, Lexeme)
         )
-        spans = tuple(map(_span, operators))
+        spans = tuple(operator.span for operator in operators)
         return flattened(Sequence(tuple(items), contiguities, limits=limits, span=_all(items), operator_spans=spans))
 
     def limit_of(self, children: Children) -> Limit:
         """WITHIN after an operator or a step."""
         keyword, number, unit = children
-        digits = str(number).removeprefix("+")
+        digits = number.text.removeprefix("+")
         size = UNREADABLE
         if digits.isascii() and digits.isdecimal():
             count = int(digits.lstrip("0")[:_DIGITS_MAX] or "0")
-            size = count * Unit[str(unit).upper().removesuffix("S")].value
-        return Limit(size, span=_around(keyword, unit), number=_span(number))
+            size = count * Unit[unit.text.upper().removesuffix("S")].value
+        return Limit(size, span=_around(keyword, unit), number=number.span)
 
     def limited(self, children: Children) -> Expr:
         """A step and its limit."""
@@ -148,10 +158,10 @@ class Build(Transformer[Token, Any]):
                 return replace(inner, inner=nodes.Limited(repeated, limit, span=limit.span))
         return nodes.Limited(inner, limit, span=limit.span)
 
-    def operator(self, children: Children) -> Token:
+    def operator(self, children: Children) -> Lexeme:
         """The operator, quantifier or unit as written."""
-        token: Token = children[0]
-        return token
+        lexeme: Lexeme = children[0]
+        return lexeme
 
     quantifier = unit = time_unit = operator
 
@@ -166,17 +176,17 @@ class Build(Transformer[Token, Any]):
     def quantified(self, children: Children) -> Expr:
         """A step and its quantifier."""
         inner, quantifier = children
-        span = _span(quantifier)
-        match str(quantifier):
+        span = quantifier.span
+        match quantifier.text:
             case "?":
                 return nodes.Optional(inner, span=span)
             case "!":
                 return nodes.Negation(inner, span=span)
-        return _repeat(inner, str(quantifier), span)
+        return _repeat(inner, quantifier.text, span)
 
     def name(self, children: Children) -> Expr:
         """A step."""
-        return nodes.Step(str(children[0]), span=_span(children[0]))
+        return nodes.Step(children[0].text, span=children[0].span)
 
     def group(self, children: Children) -> Expr:
         """An expression in parentheses, which mean nothing around one step."""
@@ -232,18 +242,13 @@ def _bounded(digits: str) -> int:
     return REPETITIONS_MAX + 1 if len(significant) > 10 else min(int(significant), REPETITIONS_MAX + 1)
 
 
-def _word(token: Token | Word) -> Word:
-    return token if isinstance(token, Word) else Word(str(token), _span(token))
+def _word(part: Lexeme | Word) -> Word:
+    return part if isinstance(part, Word) else Word(part.text, part.span)
 
 
 def _part(child: Any) -> Any:
-    return _word(child) if isinstance(child, Token) else child
+    return _word(child) if isinstance(child, Lexeme) else child
 
 
-def _span(token: Token) -> Span:
-    assert token.start_pos is not None and token.end_pos is not None, token
-    return Span(token.start_pos, token.end_pos)
-
-
-def _around(opening: Token, closing: Token) -> Span:
-    return Span(_span(opening).start, _span(closing).end)
+def _around(opening: Lexeme, closing: Lexeme) -> Span:
+    return Span(opening.span.start, closing.span.end)

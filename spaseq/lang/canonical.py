@@ -1,6 +1,6 @@
 """The canonical text of a query: equal for two texts that differ in nothing but how their tokens are written.
 
-It is the tokens in their order, with one blank between two, without comments, PREFIX and BASE (specification 3.5.3).
+It is the tokens in their order, with one blank between two, without comments and prologue (specification 3.5.3).
 Prefixed names and relative IRIs are absolute IRIs, `a` is rdf:type, strings stand in double quotes, variables begin
 with `?`, keywords are in upper case and language tags in lower case. The names of variables, steps and streams,
 numbers, and everything that may be left out or stand elsewhere stay as they are.
@@ -12,18 +12,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from automata.plan.expression import Span
-from sparql_gpm.syntax.tokens import string_value, tokens
+from sparql_gpm.syntax.tokens import Token, string_value
 from sparql_gpm.terms import ESCAPES, RDF
 from spaseq.lang.ast import Query
 from spaseq.lang.drafts import Word
 from spaseq.lang.iris import Namespace
-from spaseq.lang.lexemes import CLAUSES, Lexeme
+from spaseq.lang.lexemes import CLAUSES, PIECES, Lexeme
 from spaseq.lang.report import Report
 from spaseq.lang.scan import scan
 
-_DECLARATIONS = frozenset({"BASE", "PREFIX"})
+_DECLARATIONS = frozenset({"BASE", "PREFIX", "VERSION"})
 _BRACED = frozenset({"BODY", "TEMPLATE"})
-_EMBEDDED = _BRACED | {"EXPRESSION", "CONSTRAINT"}
 _AS_WRITTEN = frozenset({"NAME", "WORD", "NUMBER", "DATATYPE"})
 _BLANKS = re.compile(r"\s+")
 _START = Span(0, 0)
@@ -44,8 +43,8 @@ def _tokens(lexemes: Sequence[Lexeme], namespace: Namespace) -> Iterator[str]:
         if clause in _DECLARATIONS:
             continue
         match lexeme.kind:
-            case kind if kind in _EMBEDDED:
-                yield from _sparql(lexeme.text, namespace)
+            case kind if kind in PIECES:
+                yield from _sparql(lexeme.tokens, namespace)
                 if kind in _BRACED:
                     yield "}"
             case kind if kind in _AS_WRITTEN:
@@ -56,8 +55,8 @@ def _tokens(lexemes: Sequence[Lexeme], namespace: Namespace) -> Iterator[str]:
                 yield _token(kind.lower(), lexeme.text, namespace)
 
 
-def _sparql(text: str, namespace: Namespace) -> Iterator[str]:
-    for token in tokens(text):
+def _sparql(read: Sequence[Token], namespace: Namespace) -> Iterator[str]:
+    for token in read:
         if token.kind == "word" and token.text == "a":
             yield f"<{RDF}type>"
         else:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from automata.plan.expression import Sequence, Span
 from automata.plan.program import Skip
+from sparql_gpm.syntax.grammar import Tree
+from sparql_gpm.syntax.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +19,27 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of SPARQL with its tokens, and its tree; None for one with an error, which has been reported."""
+
+    span: Span
+    tokens: tuple[Token, ...]
+    tree: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """`PREFIX prefix: <iri>`, the prefix with its colon; `BASE <iri>` where `prefix` is None."""
 
     prefix: Word | None
     iri: Word
+
+
+@dataclass(frozen=True, slots=True)
+class VersionClause:
+    """`VERSION label`."""
+
+    label: Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +55,12 @@ class ColumnDraft:
     """A projected variable, or the expression that it names."""
 
     variable: Word
-    expression: Word | None
+    expression: Piece | None
 
 
 @dataclass(frozen=True, slots=True)
 class FormClause:
-    """SELECT with its columns, None for `*`; or CONSTRUCT with the text between the braces of its template.
+    """SELECT with its columns, None for `*`; or CONSTRUCT with its template.
 
     over    the first word of OVER MATCHES
     star    the `*` of SELECT
@@ -52,7 +70,7 @@ class FormClause:
     over: Word | None
     distinct: bool
     columns: tuple[ColumnDraft, ...] | None
-    template: Word | None = None
+    template: Piece | None = None
     star: Word | None = None
 
 
@@ -89,7 +107,7 @@ class PartitionClause:
     """`PARTITION BY variables USING { body }`; None: without USING."""
 
     variables: tuple[Word, ...]
-    using: Word | None
+    using: Piece | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +147,21 @@ class DefineClause:
     name: Word
     streams: tuple[Word, ...]
     event: tuple[EventVariable, ...]
-    body: Word
+    body: Piece
 
 
 @dataclass(frozen=True, slots=True)
 class FilterClause:
     """`FILTER constraint` beside the DEFINEs."""
 
-    constraint: Word
+    constraint: Piece
 
 
 @dataclass(frozen=True, slots=True)
 class BindClause:
     """`BIND (expression AS ?variable)` beside the DEFINEs."""
 
-    expression: Word
+    expression: Piece
     variable: Word
 
 
@@ -160,7 +178,7 @@ class HavingClause:
     """`HAVING constraint`."""
 
     keyword: Word
-    constraint: Word
+    constraint: Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +204,9 @@ class UnreadClause:
 
 
 Clause = (
-    Declaration | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause | KnowledgeClause
-    | SequenceClause | DefineClause | FilterClause | BindClause | GroupClause | HavingClause | AfterClause | LimitClause
+    Declaration | VersionClause | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause
+    | KnowledgeClause | SequenceClause
+    | DefineClause | FilterClause | BindClause | GroupClause | HavingClause | AfterClause | LimitClause
     | UnreadClause
 )  # fmt: skip
 """A clause of a query."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -12,44 +11,22 @@ from automata.plan.expression import Span
 from sparql_gpm.algebra.rewrite import filtered
 from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.algebra.traversal import walk
-from sparql_gpm.errors import Fault, PatternSyntaxError
-from sparql_gpm.parse import parse_expression, parse_group, parse_template
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.parse import read_expression, read_group, read_template
 from sparql_gpm.pattern import TRUE, Constant, EventData, Expression
-from sparql_gpm.syntax.grammar import closing
+from sparql_gpm.syntax.grammar import Tree, closing
+from sparql_gpm.syntax.names import Names
 from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.words import AGGREGATES, ITERATIONS
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter, Using
 from spaseq.lang.codes import Code
-from spaseq.lang.cut import sparql_tokens
-from spaseq.lang.drafts import ColumnDraft, DefineClause, Word
+from spaseq.lang.drafts import ColumnDraft, DefineClause, Piece, Word
+from spaseq.lang.faults import report_fault
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
 
-_FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
-_ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
-
-_FAULTS = {
-    Fault.SYNTAX: Code.SPARQL_SYNTAX,
-    Fault.IRI: Code.BAD_IRI,
-    Fault.DEPTH: Code.TOO_DEEP,
-    Fault.SCOPE: Code.ALREADY_BOUND,
-    Fault.AGGREGATE: Code.AGGREGATE_PLACE,
-}
-
-_ELSEWHERE = {
-    "<>": "'is not equal' is written !=, and <> is an IRI relative to BASE", "=": "'is equal' is written =",
-    "AND": "'and' is written &&", "OR": "'or' is written ||", "IS": "a test for a value is BOUND(?v), or !BOUND(?v)",
-    "GROUP": "in a GPM GROUP BY stands in a sub-SELECT; that of matches stands after the last '}'",
-    "HAVING": "in a GPM HAVING stands in a sub-SELECT; that of groups of matches stands after the last '}'",
-    "ORDER": "rows come in the order of their times; ORDER BY stands in a sub-SELECT of a GPM only",
-}  # fmt: skip
-"""The words and signs of other languages at which a graph pattern or expression breaks off, and what to write."""
-_END = "the end"
-"""The name that a parser of a piece gives to the text after the piece."""
-
-_WORD_OR_SIGN = re.compile(r"\w+|.", re.DOTALL)
-
 _Parsed = TypeVar("_Parsed")
-_Parser = Callable[[str, Mapping[str, str], str | None], _Parsed]
+_Reader = Callable[[Sequence[Token], Tree, Names], _Parsed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,27 +97,23 @@ class Embedded:
     over_matches    the aggregates of SELECT, HAVING and the template range over matches
     """
 
-    def __init__(self, text: str, namespace: Namespace, report: Report, over_matches: bool = False) -> None:
-        self._text = text
+    def __init__(self, namespace: Namespace, report: Report, over_matches: bool = False) -> None:
         self._namespace = namespace
         self._report = report
-        self._nested = partial(parse_expression, nested=True) if over_matches else parse_expression
-        self._template = partial(parse_template, nested=True) if over_matches else parse_template
+        self._nested = partial(read_expression, nested=over_matches)
+        self._template = partial(read_template, nested=over_matches)
 
     def gpm(self, clause: DefineClause) -> Gpm | None:
         """A DEFINE, or None after reporting the errors of its body."""
         event = self._event_data(clause)
-        parsed = self._parse(clause.body, partial(parse_group, first=event) if event.variables else parse_group)
+        parsed = self._read(clause.body, partial(read_group, first=event) if event.variables else read_group)
         if parsed is None:
             return None
-        start = clause.body.span.start
-        filters = tuple(
-            TopLevelFilter(found.expression, Span(start + found.start, start + found.end)) for found in parsed.filters
-        )
+        filters = tuple(TopLevelFilter(found.expression, Span(found.start, found.end)) for found in parsed.filters)
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
         define = Define(clause.name.text, streams, event, parsed.pattern, filters, clause.body.span)
         binds = in_scope(parsed.pattern)
-        inside, rest = self._divided(define)
+        inside, rest = _divided(clause.body.tokens, [(found.start, found.end) for found in parsed.filters])
         needed = frozenset().union(*(expression_variables(found.expression) for found in filters)) - binds
         found = uses(inside)
         from_outside = Uses(_named(found.variables, needed), found.folds, found.exists)
@@ -165,17 +138,15 @@ class Embedded:
             found.setdefault(kind, name)
         return EventData(found.get("AS"), found.get("AT"))
 
-    def using(self, body: Word) -> UsingGroup | None:
+    def using(self, body: Piece) -> UsingGroup | None:
         """The pattern of USING, or None after reporting its errors."""
-        parsed = self._parse(body, parse_group)
+        parsed = self._read(body, read_group)
         if parsed is None:
             return None
         pattern = filtered([found.expression for found in parsed.filters], parsed.pattern)
-        read = self._tokens(body.span)
-        filters = [(body.span.start + found.start, body.span.start + found.end) for found in parsed.filters]
-        inside, _ = _divided(read, filters)
+        inside, _ = _divided(body.tokens, [(found.start, found.end) for found in parsed.filters])
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
-        seen = uses(_outside_exists(read)).variables
+        seen = uses(_outside_exists(body.tokens)).variables
         unbound = tuple(word for word in seen if word.text[1:] not in known)
         return UsingGroup(Using(pattern, body.span), in_scope(pattern), uses(inside).folds, unbound)
 
@@ -185,92 +156,53 @@ class Embedded:
 
     def bind(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
         """A BIND beside the DEFINEs and what it uses, or None after reporting."""
-        return self._column(draft, parse_expression)
+        return self._column(draft, read_expression)
 
-    def _column(self, draft: ColumnDraft, parser: _Parser[Expression]) -> tuple[Projection, Uses] | None:
+    def _column(self, draft: ColumnDraft, reader: _Reader[Expression]) -> tuple[Projection, Uses] | None:
         name, span = draft.variable.text[1:], draft.variable.span
         if draft.expression is None:
             return Projection(name, None, span), Uses((draft.variable,), (), ())
-        expression = self._parse(draft.expression, parser)
-        if expression is None:
-            return None
-        return Projection(name, expression, span), uses(self._tokens(draft.expression.span))
+        expression = self._read(draft.expression, reader)
+        return None if expression is None else (Projection(name, expression, span), uses(draft.expression.tokens))
 
-    def constraint(self, constraint: Word) -> tuple[TopLevelFilter, Uses] | None:
+    def constraint(self, constraint: Piece) -> tuple[TopLevelFilter, Uses] | None:
         """The condition of a FILTER beside the DEFINEs and what it uses, or None after reporting; without EXISTS."""
-        return self._constraint(constraint, parse_expression)
+        return self._constraint(constraint, read_expression)
 
-    def having(self, constraint: Word) -> TopLevelFilter | None:
+    def having(self, constraint: Piece) -> TopLevelFilter | None:
         """The condition of HAVING, or None after reporting; without EXISTS."""
         found = self._constraint(constraint, self._nested)
         return None if found is None else found[0]
 
-    def group_uses(self, piece: Word) -> GroupUses:
-        """The uses of a column, of a template or of the condition of HAVING under OVER MATCHES."""
-        read = self._tokens(piece.span)
-        outside: list[Token] = []
-        inside: list[Token] = []
-        aggregates: list[Fold] = []
-        index = 0
-        while index < len(read):
-            if not _calls(read, index, _FOLDS):
-                outside.append(read[index])
-                index += 1
-                continue
-            last = closing(read, index)
-            aggregates.append(_fold(read, index))
-            inside += read[index + 1 : last + 1]
-            index = last + 1
-        return GroupUses(uses(outside), tuple(aggregates), uses(inside))
-
-    def _constraint(self, constraint: Word, parser: _Parser[Expression]) -> tuple[TopLevelFilter, Uses] | None:
-        found = uses(self._tokens(constraint.span))
-        expression = None if found.exists else self._parse(constraint, parser)
+    def _constraint(self, constraint: Piece, reader: _Reader[Expression]) -> tuple[TopLevelFilter, Uses] | None:
+        found = uses(constraint.tokens)
+        expression = None if found.exists else self._read(constraint, reader)
         if found.exists:
             return TopLevelFilter(Constant(TRUE), constraint.span), found
         return None if expression is None else (TopLevelFilter(expression, constraint.span), found)
 
-    def template(self, template: Word) -> tuple[tuple[TemplateTriple, ...], Uses] | None:
+    def template(self, template: Piece) -> tuple[tuple[TemplateTriple, ...], Uses] | None:
         """The triples of CONSTRUCT and what they use, or None after reporting; no triples if it has EXISTS."""
-        found = uses(self._tokens(template.span))
+        found = uses(template.tokens)
         if found.exists:
             return (), found
-        triples = self._parse(template, self._template)
+        triples = self._read(template, self._template)
         if triples is None:
             return None
         return tuple(TemplateTriple(triple, value) for triple, value in triples), found
 
-    def _parse(self, piece: Word, parser: _Parser[_Parsed]) -> _Parsed | None:
-        """The parsed piece; None if it has text that is no token, or after reporting its syntax error."""
-        if self._report.error_within(piece.span):
-            return None
-        read = self._tokens(piece.span)
-        for token in read:
+    def _read(self, piece: Piece, reader: _Reader[_Parsed]) -> _Parsed | None:
+        """The meaning of a piece; None for one with an error, which is reported."""
+        for token in piece.tokens:
             if token.kind == "pname":
                 self._namespace.check(_word(token))
-        try:
-            return parser(piece.text, self._namespace.with_undeclared(), self._namespace.base)
-        except PatternSyntaxError as error:
-            offset = piece.span.start + error.offset
-            end = next((token.end for token in read if token.start == offset), offset + 1)
-            message = error.message
-            if message.endswith(_END) and offset >= piece.span.end:
-                message = message.removesuffix(_END) + f"'{self._after(piece.span)}'"
-            hint = _ELSEWHERE.get(self._text[offset:end].upper()) or error.hint
-            self._report.add(_FAULTS[error.fault], Span(offset, end), message, hint)
+        if piece.tree is None:
             return None
-
-    def _after(self, span: Span) -> str:
-        """The word or bracket that ends a piece."""
-        found = _WORD_OR_SIGN.match(self._text, span.end)
-        return found.group() if found else ""
-
-    def _divided(self, define: Define) -> tuple[list[Token], list[Token]]:
-        """The tokens of the top-level FILTERs of a GPM, and its other tokens."""
-        return _divided(self._tokens(define.body), [(found.span.start, found.span.end) for found in define.filters])
-
-    def _tokens(self, span: Span) -> list[Token]:
-        return list(sparql_tokens(self._text, span.start, [], span.end))
+        try:
+            return reader(piece.tokens, piece.tree, Names(self._namespace.with_undeclared(), self._namespace.base))
+        except PatternSyntaxError as error:
+            report_fault(error, piece, self._report)
+            return None
 
 
 def uses(read: Sequence[Token]) -> Uses:
@@ -281,6 +213,24 @@ def uses(read: Sequence[Token]) -> Uses:
             variables.setdefault(token.text[1:], _word(token))
     exists = tuple(_word(token) for token in read if token.is_word("EXISTS"))
     return Uses(tuple(variables.values()), tuple(_folds(read)), exists)
+
+
+def group_uses(read: Sequence[Token]) -> GroupUses:
+    """The uses of a column, of a template or of the condition of HAVING under OVER MATCHES."""
+    outside: list[Token] = []
+    inside: list[Token] = []
+    aggregates: list[Fold] = []
+    index = 0
+    while index < len(read):
+        if not _calls(read, index, AGGREGATES):
+            outside.append(read[index])
+            index += 1
+            continue
+        last = closing(read, index)
+        aggregates.append(_fold(read, index))
+        inside += read[index + 1 : last + 1]
+        index = last + 1
+    return GroupUses(uses(outside), tuple(aggregates), uses(inside))
 
 
 def _divided(read: Sequence[Token], parts: Sequence[tuple[int, int]]) -> tuple[list[Token], list[Token]]:
@@ -321,7 +271,7 @@ def _folds(read: Sequence[Token]) -> Iterator[Fold]:
     depth = 0
     for index, token in enumerate(read[:-1]):
         depth += (token.text == "{") - (token.text == "}")
-        if depth == 0 and _calls(read, index, _FOLDS | _ITERATIONS):
+        if depth == 0 and _calls(read, index, AGGREGATES | ITERATIONS):
             yield _fold(read, index)
 
 

@@ -27,7 +27,7 @@ class Section(IntEnum):
 
 _FORMS = frozenset({"SELECT", "CONSTRUCT"})
 _PLACES = {
-    **dict.fromkeys(("BASE", "PREFIX"), (Section.FRONT, "at the beginning, before SELECT or CONSTRUCT")),
+    **dict.fromkeys(("BASE", "PREFIX", "VERSION"), (Section.FRONT, "at the beginning, before SELECT or CONSTRUCT")),
     **dict.fromkeys(("REGISTER", *_FORMS), (Section.FRONT, "after the prefixes and before WITHIN and FROM")),
     **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), (Section.HEADER, "after SELECT or CONSTRUCT and before WHERE {")),
     **dict.fromkeys(("WHERE", "LBRACE"), (Section.HEADER, "after WITHIN and FROM")),
@@ -39,13 +39,14 @@ _PLACES = {
 
 _ENTERED_AFTER = {**dict.fromkeys(_FORMS, Section.HEADER), "LBRACE": Section.BODY, "RBRACE": Section.MODIFIERS}
 _NOT_AFTER = {
-    **dict.fromkeys(("BASE", "PREFIX"), ("REGISTER",)), **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), ("WHERE",)),
+    **dict.fromkeys(("BASE", "PREFIX", "VERSION"), ("REGISTER",)),
+    **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), ("WHERE",)),
     "SEQ": ("DEFINE",), "GROUP": ("HAVING", "AFTER", "LIMIT"), "HAVING": ("AFTER", "LIMIT"), "AFTER": ("LIMIT",),
 }  # fmt: skip
 """For each kind of clause the kinds in its section that it must precede."""
 
 _BRACES_HINT = "SEQ( ) and the DEFINEs stand in one pair of braces"
-_REPEATABLE = frozenset({"BASE", "PREFIX", "FROM", "DEFINE", "FILTER", "BIND"})
+_REPEATABLE = frozenset({"BASE", "PREFIX", "VERSION", "FROM", "DEFINE", "FILTER", "BIND"})
 _TITLES = {
     "LBRACE": "'{'",
     "RBRACE": "'}'",

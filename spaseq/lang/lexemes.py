@@ -1,8 +1,8 @@
 """The tokens of the outer language: their kinds, and the regular expressions that recognise them.
 
 There are three lexicons. Outside of all brackets SPARQL's tokens apply; inside `SEQ( )` there are quantifiers but no
-prefixed names; a GPM body, a template, an expression to be named or the condition of a FILTER is SPARQL and one lexeme
-(BODY, TEMPLATE, EXPRESSION, CONSTRAINT).
+prefixed names; a GPM body, a template, an expression to be named or the condition of a FILTER is one lexeme (BODY,
+TEMPLATE, EXPRESSION, CONSTRAINT) with the tokens of SPARQL.
 """
 
 from __future__ import annotations
@@ -12,24 +12,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from automata.plan.expression import Span
-from sparql_gpm.syntax.tokens import PREFIX_PARTS_MAX
+from sparql_gpm.syntax.signs import SIGNS
+from sparql_gpm.syntax.tokens import PREFIX_PARTS_MAX, Token
 
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """One token of the outer language; a keyword's kind is the keyword in upper case."""
+    """One token of the outer language; a keyword's kind is the keyword in upper case.
+
+    tokens  those of SPARQL in one of PIECES
+    """
 
     kind: str
     text: str
     span: Span
+    tokens: tuple[Token, ...] = ()
+
+    @property
+    def type(self) -> str:
+        """Its terminal in the grammar."""
+        return self.kind
+
+
+PIECES = frozenset({"BODY", "TEMPLATE", "EXPRESSION", "CONSTRAINT"})
+"""The lexemes that are pieces of SPARQL."""
 
 
 RESERVED = frozenset({"SEQ", "ALL", "DEFINE", "GPM", "ON", "WITHIN"})
 """The words that cannot be a Name, in any case."""
 
 CLAUSES = frozenset({
-    "BASE", "PREFIX", "REGISTER", "SELECT", "CONSTRUCT", "WITHIN", "PARTITION", "FROM", "WHERE", "SEQ", "DEFINE",
-    "FILTER", "BIND", "GROUP", "HAVING", "AFTER", "LIMIT", "LBRACE", "RBRACE",
+    "BASE", "PREFIX", "VERSION", "REGISTER", "SELECT", "CONSTRUCT", "WITHIN", "PARTITION", "FROM", "WHERE", "SEQ",
+    "DEFINE", "FILTER", "BIND", "GROUP", "HAVING", "AFTER", "LIMIT", "LBRACE", "RBRACE",
 })  # fmt: skip
 """The kinds that begin a clause."""
 
@@ -44,11 +58,8 @@ KEYWORDS = frozenset({
 })  # fmt: skip
 """The keywords outside of SEQ( ), in upper case."""
 
-PUNCTUATION = {
-    "(": "LPAR", ")": "RPAR", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMICOLON", ":": "COLON", "|": "VBAR",
-    "&": "AMPERSAND", "*": "STAR", "?": "QMARK", "!": "BANG",
-}  # fmt: skip
-"""The kind of each sign."""
+PUNCTUATION = {":": "COLON", "&": "AMPERSAND", **{sign: SIGNS[sign].terminal for sign in "(){},;|*?!"}}
+"""The terminal of each sign."""
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The Name of a stream or GPM."""

@@ -9,11 +9,11 @@ from automata.plan.expression import Repetition, Span, steps
 from sparql_gpm.algebra.scope import in_scope, iterations, mentioned
 from sparql_gpm.algebra.traversal import exists_in, expressions_of, operands, subexpressions, walk
 from sparql_gpm.pattern import Aggregate, Call, Constant, Exists, Expression, Iteration, Pattern, Variable
-from sparql_gpm.syntax.tokens import Token, string_value
+from sparql_gpm.syntax.tokens import Token, string_value, tokens
+from sparql_gpm.syntax.words import AGGREGATES, ITERATIONS
 from sparql_gpm.terms import XSD, XSD_STRING, Literal
 from spaseq.lang import ast
 from spaseq.lang.codes import Code
-from spaseq.lang.cut import sparql_tokens
 from spaseq.lang.report import Report
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
@@ -22,7 +22,6 @@ _OPERATORS = frozenset({"+", "-", "*", "/"})
 _SUMS = frozenset({"COUNT", "SUM", "AVG"})
 """The aggregates that give numbers whatever they range over."""
 _NUMERALS = frozenset({XSD + "integer", XSD + "decimal", XSD + "double"})
-_FOLDS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT", "PREV", "FIRST", "LAST")
 
 _Repeated = Mapping[str, Sequence[Repetition[str]]]
 """For each variable the innermost repetitions around the steps that bind it."""
@@ -74,13 +73,13 @@ def places_of(text: str, define: ast.Define) -> Mapping[str, Span]:
         if token.kind != "variable" or token.text[1:] in places:
             continue
         before = [each for each in read[max(index - 3, 0) : index] if not each.is_word("DISTINCT")][-2:]
-        if not (len(before) == 2 and before[0].is_word(*_FOLDS) and before[1].text == "("):
+        if not (len(before) == 2 and before[0].is_word(*AGGREGATES, *ITERATIONS) and before[1].text == "("):
             places[token.text[1:]] = Span(token.start, token.end)
     return places
 
 
 def _tokens(text: str, span: Span) -> list[Token]:
-    return list(sparql_tokens(text, span.start, [], span.end))
+    return list(tokens(text, span.start, span.end))
 
 
 def _expressions(define: ast.Define) -> Iterator[Expression]:

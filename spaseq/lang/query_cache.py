@@ -33,7 +33,7 @@ _LEFT_OVER_SECONDS = 3600
 _SUFFIX, _HALF = ".query", ".half"
 _SOURCES = {
     "spaseq": ("", "lang"), "sparql_gpm": ("", "syntax", "algebra"), "automata": ("", "plan"), "arrays": ("",),
-    "rdflib": ("", "plugins/sparql"), "pyparsing": ("",), "lark": ("", "parsers"),
+    "lark": ("", "parsers"),
 }  # fmt: skip
 """The folders whose content decides on the tree of a text, by package."""
 

@@ -10,10 +10,11 @@ from arrays.wanted import check_wanted
 from automata.plan.expression import Step
 from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import TRUE, Constant
+from sparql_gpm.syntax.tokens import Token
 from spaseq.lang import ast, drafts
 from spaseq.lang.bounds import check_conditions, within_steps, within_variables
 from spaseq.lang.codes import Code
-from spaseq.lang.embedded import Embedded, Gpm, Uses, UsingGroup
+from spaseq.lang.embedded import Embedded, Gpm, Uses, UsingGroup, group_uses
 from spaseq.lang.iris import Namespace
 from spaseq.lang.limits import check_limits
 from spaseq.lang.lint import lint
@@ -46,7 +47,7 @@ class Resolver:
         self._namespace.declare(clauses)
         form = self._first(drafts.FormClause)
         self._over = form.over if form else None
-        self._embedded = Embedded(text, self._namespace, report, self._over is not None)
+        self._embedded = Embedded(self._namespace, report, self._over is not None)
 
     def query(self, name: str) -> ast.Query | None:
         """The query, or None when there is any error."""
@@ -62,6 +63,7 @@ class Resolver:
         beside = self._beside()
         having = self._having()
         self._check_over()
+        self._check_versions()
         sequence = self._sequence(gpms, columns or (), template, beside, using)
         after, limit = self._first(drafts.AfterClause), self._limit()
         if self._report.failed:
@@ -123,6 +125,13 @@ class Resolver:
     def _having(self) -> ast.TopLevelFilter | None:
         clause = self._first(drafts.HavingClause)
         return self._embedded.having(clause.constraint) if clause else None
+
+    def _check_versions(self) -> None:
+        """Reports the label of a VERSION that is a string of several lines (SPARQL 1.2, Section 19.7)."""
+        for clause in self._all(drafts.VersionClause):
+            if clause.label.text.startswith(('"""', "'''")):
+                message = f"expected a version in single quotation marks, found {clause.label.text[:3]}"
+                self._report.add(Code.SYNTAX, clause.label.span, message, 'write VERSION "1.2"')
 
     def _check_over(self) -> None:
         """Reports what needs OVER MATCHES, and what does not go with it."""
@@ -244,12 +253,12 @@ class Resolver:
                 message = f"?{name} is in GROUP BY and has a value"
                 self._report.add(Code.ALREADY_BOUND, draft.variable.span, message, "choose a new variable after AS")
             aliases.append(name)
-            piece = self._embedded.group_uses(draft.variable if expression is None else expression)
-            scopes.check_grouped(piece, "SELECT", keys, constant)
+            read = (_token(draft.variable),) if expression is None else expression.tokens
+            scopes.check_grouped(group_uses(read), "SELECT", keys, constant)
         if form and form.template:
-            scopes.check_grouped(self._embedded.group_uses(form.template), "a template", keys, constant)
+            scopes.check_grouped(group_uses(form.template.tokens), "a template", keys, constant)
         if having:
-            scopes.check_grouped(self._embedded.group_uses(having.constraint), "HAVING", (*keys, *aliases), constant)
+            scopes.check_grouped(group_uses(having.constraint.tokens), "HAVING", (*keys, *aliases), constant)
 
     def _check_skip(self, positive: Collection[str]) -> None:
         """Reports SKIP TO of a Name that no step takes."""
@@ -303,3 +312,7 @@ class Resolver:
 
     def _first(self, kind: type[_Kind]) -> _Kind | None:
         return next(iter(self._all(kind)), None)
+
+
+def _token(variable: drafts.Word) -> Token:
+    return Token("variable", variable.text, variable.span.start, variable.span.end)

@@ -1,14 +1,14 @@
-"""Text → lexemes. Embedded SPARQL (GPM bodies, templates, projected expressions) is one lexeme a piece."""
+"""Text → lexemes. Embedded SPARQL (GPM bodies, templates, expressions, conditions) is one lexeme a piece."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from re import Match
 
 from arrays.wanted import check_wanted
 from automata.plan.expression import Span
+from spaseq.lang import pieces
 from spaseq.lang.codes import Code
-from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end, using_end
 from spaseq.lang.lexemes import (
     CLAUSES,
     DEFINITION,
@@ -66,17 +66,15 @@ class _Scanner:
             case "SEQ", _:
                 yield from self._sequence()
             case "LPAR", "SELECT" | "BIND":
-                yield self._cut("EXPRESSION", expression_end(self._text, self._offset), lexeme)
+                yield self._piece("EXPRESSION", pieces.expression, lexeme)
             case "FILTER" | "HAVING", _:
-                end = constraint_end(self._text, self._offset)
-                if self._text[self._offset : end.offset].strip():
-                    yield self._cut("CONSTRAINT", end, lexeme)
+                yield from self._constraint(lexeme)
             case "BODY_OPEN", "PARTITION":
-                yield self._cut("BODY", using_end(self._text, self._offset), lexeme)
+                yield self._piece("BODY", pieces.using, lexeme)
             case "BODY_OPEN", _:
-                yield self._cut("BODY", group_end(self._text, self._offset), lexeme)
+                yield self._piece("BODY", pieces.group, lexeme)
             case "TEMPLATE_OPEN", _:
-                yield self._cut("TEMPLATE", template_end(self._text, self._offset), lexeme)
+                yield self._piece("TEMPLATE", pieces.template, lexeme)
 
     def _lexeme(self, match: Match[str]) -> Lexeme:
         kind, text, span = str(match.lastgroup), match.group(), Span(match.start(), match.end())
@@ -119,19 +117,26 @@ class _Scanner:
         """True after SKIP TO FIRST and SKIP TO LAST, but not after SKIP PAST LAST."""
         return self._clause == "AFTER" and self._recent in (("TO", "FIRST"), ("TO", "LAST"))
 
-    def _cut(self, kind: str, end: Cut, opening: Lexeme) -> Lexeme:
+    def _constraint(self, opening: Lexeme) -> Iterator[Lexeme]:
+        """The condition after FILTER or HAVING, if there is any text of one."""
+        extent = pieces.constraint(self._text, self._offset, self._report)
+        if self._text[self._offset : extent.end].strip():
+            yield self._enclosing("CONSTRAINT", extent, opening)
+
+    def _piece(self, kind: str, read: Callable[[str, int, Report], pieces.Extent], opening: Lexeme) -> Lexeme:
         """The text from here to the bracket that closes it, as one lexeme."""
-        for problem in end.problems:
-            self._report.add(problem.code, problem.span, problem.message, problem.hint)
-        if not end.closed:
+        return self._enclosing(kind, read(self._text, self._offset, self._report), opening)
+
+    def _enclosing(self, kind: str, extent: pieces.Extent, opening: Lexeme) -> Lexeme:
+        if not extent.closed:
             self._report.add(Code.UNCLOSED_BRACKET, opening.span, f"this '{opening.text}' is never closed")
-        span = Span(self._offset, end.offset)
-        self._offset = end.offset
+        span = Span(self._offset, extent.end)
+        self._offset = extent.end
         self._previous = kind
-        if kind != "EXPRESSION" and end.closed:
+        if kind != "EXPRESSION" and extent.closed:
             self._clause = ""
             self._offset += kind != "CONSTRAINT"
-        return Lexeme(kind, self._text[span.start : span.end], span)
+        return Lexeme(kind, self._text[span.start : span.end], span, extent.tokens)
 
     def _sequence(self) -> Iterator[Lexeme]:
         """The lexemes from the parenthesis after SEQ to the one that closes it, or that is nested too deeply."""

@@ -1,24 +1,40 @@
-"""Parses one clause with the grammar; syntax errors are reported in the terms of the language."""
+"""Parses one clause with the grammar; syntax errors are reported in the terms of the language.
+
+A piece of SPARQL with an error is reported by itself, and the rest of its clause is read as if it were right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
+from typing import Any
 
-from lark import Lark, Token
+from lark import Lark
 from lark.exceptions import UnexpectedToken
+from lark.parsers.lalr_parser_state import ParserState
 
 from arrays.wanted import check_wanted
 from automata.plan.expression import Span
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.syntax.grammar import TokenLexer, check_brackets, glued, grammar_text, unexpected
+from sparql_gpm.syntax.signs import SIGNS
+from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.build import Build
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause
-from spaseq.lang.lexemes import CLAUSES, KEYWORDS, RESERVED, UNITS, Lexeme
+from spaseq.lang.faults import report_fault
+from spaseq.lang.lexemes import CLAUSES, KEYWORDS, PIECES, PUNCTUATION, RESERVED, UNITS, Lexeme
 from spaseq.lang.report import Report, nearest
 
-RULES = {kind: kind.lower() for kind in sorted(CLAUSES)} | {"FROM": "source", "GROUP": "group_by"}
+RULES = {kind: f"{kind.lower()}_clause" for kind in sorted(CLAUSES)}
 """The grammar's rule for each kind of lexeme that begins a clause."""
+
+_BRACE = PUNCTUATION["}"]
+_BRACED = frozenset({"BODY", "TEMPLATE"})
+_ENDS = {**dict.fromkeys(_BRACED, _BRACE), "EXPRESSION": "AS", "CONSTRAINT": "$END"}
+"""The terminal after a piece that is whole."""
 
 _UNIT = "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)"
 _STEP = "a step (a Name, '(' or 'ALL(')"
@@ -57,29 +73,97 @@ def parse_clause(lexemes: Sequence[Lexeme], following: Lexeme | None, end: int, 
 
     following   the lexeme after the clause, None at the end of the query, which is at offset `end`
     """
-    kind = lexemes[0].kind
-    parser = _grammar().parse_interactive(start=RULES[kind])
-    read: list[Lexeme] = []
-    found = following
-    try:
-        for lexeme in lexemes:
-            check_wanted()
-            found = lexeme
-            parser.feed_token(Token(lexeme.kind, lexeme.text, start_pos=lexeme.span.start, end_pos=lexeme.span.end))
-            read.append(lexeme)
-        found = following
-        clause: Clause = parser.feed_token(Token("$END", "", start_pos=end, end_pos=end))
-    except UnexpectedToken:
-        expected: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
-        _report(kind, expected, found, read, end, report)
-        return None
-    return clause
+    return _ClauseParser(lexemes, following, end, report).clause()
+
+
+class _ClauseParser:
+    """The parser's state, in one clause.
+
+    `_begun` is the piece that has just been fed, and the state before it: the token after it tells if it is whole.
+    """
+
+    def __init__(self, lexemes: Sequence[Lexeme], following: Lexeme | None, end: int, report: Report) -> None:
+        self._lexemes = lexemes
+        self._following = following
+        self._end = end
+        self._report = report
+        self._kind = lexemes[0].kind
+        self._parser = _grammar().parse_interactive(start=RULES[self._kind])
+        self._begun: tuple[Lexeme, ParserState[Any]] | None = None
+
+    def clause(self) -> Clause | None:
+        """The whole of it."""
+        read = 0
+        try:
+            for lexeme, after in pairwise((*self._lexemes, self._following)):
+                assert lexeme is not None
+                check_wanted()
+                self._feed(lexeme)
+                if lexeme.kind in PIECES:
+                    self._piece(lexeme, after)
+                read += 1
+            clause: Clause = self._feed(Lexeme("$END", "", Span(self._end, self._end)))
+            return clause
+        except UnexpectedToken:
+            found = self._lexemes[read] if read < len(self._lexemes) else self._following
+            _report(self._kind, self._accepted(), found, self._lexemes[:read], self._end, self._report)
+            return None
+
+    def _feed(self, lexeme: Lexeme) -> Any:
+        """Feeds a lexeme; a piece before it that cannot end there is replaced."""
+        begun, self._begun = self._begun, None
+        try:
+            return self._parser.feed_token(lexeme)  # type: ignore[arg-type]
+        except UnexpectedToken:
+            if begun is None or _ENDS[begun[0].kind] in (accepted := self._accepted()):
+                raise
+            piece, before = begun
+            found = Token("", lexeme.text, lexeme.span.start, lexeme.span.end, lexeme.kind)
+            report_fault(unexpected(found, accepted), piece, self._report)
+            self._replace(before)
+        return self._parser.feed_token(lexeme)  # type: ignore[arg-type]
+
+    def _piece(self, piece: Lexeme, after: Lexeme | None) -> None:
+        """Feeds the tokens of a piece, or FAULTY after reporting its error; and the brace after it."""
+        closed = after is None or after.span.start > piece.span.end
+        end = after.text if after is not None and not closed else "}"
+        before = self._parser.parser_state.copy(deepcopy_values=False)
+        try:
+            if self._report.error_within(piece.span):
+                self._replace(before)
+            else:
+                check_brackets(piece.tokens, piece.span.end)
+                for token in glued(piece.tokens):
+                    check_wanted()
+                    self._parser.feed_token(token)  # type: ignore[arg-type]
+                self._begun = piece, before
+        except UnexpectedToken:
+            report_fault(unexpected(token, self._accepted()), piece, self._report, end)
+            self._replace(before)
+        except PatternSyntaxError as error:
+            report_fault(error, piece, self._report, end)
+            self._replace(before)
+        if piece.kind in _BRACED:
+            self._feed(Lexeme(_BRACE, end, Span(piece.span.end, piece.span.end + len(end))))
+
+    def _replace(self, before: ParserState[Any]) -> None:
+        """Has FAULTY in place of all that was read since."""
+        self._parser.parser_state = before
+        self._parser.feed_token(Lexeme("FAULTY", "", Span(0, 0)))  # type: ignore[arg-type]
+
+    def _accepted(self) -> set[str]:
+        accepted: set[str] = self._parser.accepts()  # type: ignore[no-untyped-call]
+        return accepted
 
 
 @cache
 def _grammar() -> Lark:
     text = files("spaseq.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", lexer="basic", start=list(RULES.values()), transformer=Build())
+    signs = "\n".join(f'{kind}: "{sign}"' for sign, kind in PUNCTUATION.items() if sign not in SIGNS)
+    return Lark(
+        f"{grammar_text()}\n{text}\n{signs}\n", parser="lalr", lexer=TokenLexer, start=list(RULES.values()),
+        transformer=Build(),
+    )  # fmt: skip
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""The algebra of a SPARQL 1.1 group graph pattern, as immutable values (SPARQL 1.1, Section 18).
+"""The algebra of a SPARQL 1.2 group graph pattern, as immutable values (SPARQL 1.2, Section 18).
 
 A variable is its name without the question mark. A blank node of the pattern is a variable whose name starts with `_:`;
 it is never in scope outside the pattern. Other modules import this one as `algebra`.
@@ -23,7 +23,7 @@ Node = Term | Variable
 """A node of a triple pattern."""
 
 
-# --- property paths (SPARQL 1.1, Section 9) -------------------------------------------------------
+# --- property paths (SPARQL 1.2, Section 9) -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class NegatedSet:
 Path = Link | Inverse | PathSequence | PathAlternative | Repeat | NegatedSet
 
 
-# --- expressions (SPARQL 1.1, Section 17) ---------------------------------------------------------
+# --- expressions (SPARQL 1.2, Section 17) ---------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Iteration:
 Expression = Variable | Constant | Call | Cast | Exists | Aggregate | Iteration
 
 
-# --- graph patterns (SPARQL 1.1, Section 18.2) ----------------------------------------------------
+# --- graph patterns (SPARQL 1.2, Section 18.2) ----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

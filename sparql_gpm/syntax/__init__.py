@@ -1,1 +1,1 @@
-"""SPARQL 1.1 text to the algebra by rdflib's parse tree, with every position in the text."""
+"""SPARQL 1.2 text to the algebra by one grammar, with every position in the text."""

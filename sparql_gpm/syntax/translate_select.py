@@ -52,36 +52,36 @@ class SelectReader:
 
     def read(self, tree: Tree) -> Pattern:
         """A SubSelect; its parts in the order of Section 18.3.4."""
-        select, modifier, written, where, grouping, filtering, ordering, limits, data = tree.children
+        select, distinct, written, where, grouping, filtering, ordering, slicing, data = tree.children
         reader = replace(self.expressions, aggregates=True)
         columns = [self._column(column, reader) for column in written.children if not isinstance(column, Token)]
         pattern = self.group(where)
         visible = in_scope(pattern)
-        conditions = [reader.read(condition) for condition in (filtering.children if filtering else ())]
-        orders = [self._order(order.children, reader) for order in (ordering.children if ordering else ())]
+        conditions = [reader.read(condition) for condition in filtering.children]
+        orders = [self._order(order.children, reader) for order in ordering.children]
         aggregates = _Aggregates(self.blanks)
-        keys = self._keys(grouping.children if grouping else ())
+        keys = self._keys(grouping.children)
         columns = [replace(c, expression=c.expression and aggregates.lift(c.expression)) for c in columns]
         orders = [(aggregates.lift(expression), descending) for expression, descending in orders]
         having = conjunction([aggregates.lift(condition) for condition in conditions])
-        if grouping or filtering or aggregates.named:
+        if grouping.children or filtering.children or aggregates.named:
             names = tuple((name, aggregate) for aggregate, name in aggregates.named.items())
             pattern = algebra.Group(pattern, keys, names)
             self._check_grouped(select, columns, {key for key, _ in keys} | set(aggregates.named.values()))
             visible = frozenset(key for key, _ in keys)
         if having is not None:
             pattern = algebra.Filter(having, pattern)
-        if data is not None:
-            pattern = algebra.Join(pattern, self.values(data))
+        for block in data.children:
+            pattern = algebra.Join(pattern, self.values(block))
             visible |= in_scope(pattern)
         pattern = self._extended(pattern, columns, visible)
         if orders:
             pattern = algebra.OrderBy(pattern, tuple(orders))
         names_projected = tuple(c.variable for c in columns) if columns else tuple(sorted(in_scope(pattern)))
         pattern = algebra.Project(pattern, names_projected)
-        if modifier is not None:
+        if distinct.children:
             pattern = algebra.Distinct(pattern)
-        return _sliced(pattern, limits) if limits else pattern
+        return _sliced(pattern, slicing) if slicing.children else pattern
 
     def _column(self, column: Tree, reader: ExpressionReader) -> _Column:
         *expression, variable = column.children
@@ -131,6 +131,6 @@ class SelectReader:
         return pattern
 
 
-def _sliced(pattern: Pattern, limits: Tree) -> Pattern:
-    counts = {part.data: int(part.children[0].text) for part in limits.children}
+def _sliced(pattern: Pattern, slicing: Tree) -> Pattern:
+    counts = {part.data: int(part.children[0].text) for part in slicing.children}
     return algebra.Slice(pattern, counts.get("offset", 0), counts.get("limit"))

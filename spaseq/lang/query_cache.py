@@ -1,4 +1,4 @@
-"""Parsed queries of earlier processes, on disk: a text that was seen before is not parsed again.
+"""Parsed queries of earlier processes, on disk, and the parser's tables: a text seen before is not parsed again.
 
 Kept are the syntax trees of texts without errors, as JSON, in a folder of the user. A file is used only if its whole
 content is what this installation writes for this text; any other is ignored, and written anew. Processes never see
@@ -66,6 +66,18 @@ def keep(query: Query) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(_path(place, query.text), content)
         _prune(place)
+
+
+def tables() -> str | bool:
+    """The file in which Lark keeps the tables of the grammar, a third of a second to make; False: they are not kept."""
+    place = folder()
+    if place is None:
+        return False
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return str(place / "grammar")
 
 
 def folder() -> Path | None:

@@ -21,6 +21,7 @@ from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.syntax.grammar import TokenLexer, check_brackets, glued, grammar_text, unexpected
 from sparql_gpm.syntax.signs import SIGNS
 from sparql_gpm.syntax.tokens import Token
+from spaseq.lang import query_cache
 from spaseq.lang.build import Build
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause
@@ -162,7 +163,7 @@ def _grammar() -> Lark:
     signs = "\n".join(f'{kind}: "{sign}"' for sign, kind in PUNCTUATION.items() if sign not in SIGNS)
     return Lark(
         f"{grammar_text()}\n{text}\n{signs}\n", parser="lalr", lexer=TokenLexer, start=list(RULES.values()),
-        transformer=Build(),
+        transformer=Build(), cache=query_cache.tables(),
     )  # fmt: skip
 
 

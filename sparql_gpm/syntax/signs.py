@@ -21,7 +21,7 @@ class Sign(NamedTuple):
 
     text: str
     terminal: str
-    use: Use
+    use: Enum
     help: str
 
 

@@ -32,6 +32,7 @@ _SORTS = {
     Sort.STREAM: lsp.CompletionItemKind.Interface,
     Sort.PREFIX: lsp.CompletionItemKind.Module,
     Sort.TERM: lsp.CompletionItemKind.Value,
+    Sort.OPERATOR: lsp.CompletionItemKind.Operator,
 }
 
 

@@ -15,6 +15,7 @@ from spaseq.editors.states import TEXT, stack_at
 from spaseq.editors.variables import scope_sentences
 from spaseq.lang import drafts
 from spaseq.lang.lexemes import KEYWORDS, UNITS
+from spaseq.lang.signs import SEQUENCE_SIGNS, Use
 
 _BEFORE_CURSOR = re.compile(r"[?$]\w*\Z|(?:[^\W\d_][\w.\-]*)?:[\w.\-]*\Z|\w*\Z")
 _WORDS = re.compile(r"#[^\r\n]*|[\w?$]+|[^\s\w]")
@@ -39,6 +40,7 @@ class Sort(Enum):
     STREAM = "stream"
     PREFIX = "prefix"
     TERM = "term"
+    OPERATOR = "operator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ def _by_place(document: Document, start: int, typed: str, state: str) -> _Found:
         case "sequence":
             yield from _names(document, Names.GPM)
             yield from _keywords(["ALL", "SEQ", "WITHIN"])
+            if not typed and previous not in SEQUENCE_SIGNS:
+                yield from (
+                    (s.text, Sort.OPERATOR, s.help) for s in SEQUENCE_SIGNS.values() if s.use is not Use.BRACKET
+                )
         case "limit":
             yield from _keywords(sorted(_LIMIT_UNITS))
         case "name":

@@ -12,6 +12,7 @@ from spaseq.editors.positions import span_of
 from spaseq.errors import Problem
 from spaseq.lang import drafts
 from spaseq.lang.codes import Code
+from spaseq.lang.signs import CONTIGUITIES
 
 PREFIXES = {
     "brick": "https://brickschema.org/schema/Brick#",
@@ -133,7 +134,7 @@ def _line_before(document: Document, offset: int, line: str) -> Edit:
 
 def _write_any(document: Document, problem: Problem, start: int, end: int) -> Iterator[Fix]:
     written = document.text[start:end]
-    quantifier = written.lstrip(",;")
+    quantifier = written.lstrip("".join(CONTIGUITIES))
     possessive = len(quantifier) > 1 and quantifier.endswith("+")
     right = f":{quantifier[:-1] if possessive else quantifier}"
     yield Fix(f"write '{right}' for '{written}'", ((start, end, right),))

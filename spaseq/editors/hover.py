@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from automata.plan.expression import Contiguity, Span
+from automata.plan.expression import Span
+from sparql_gpm.syntax.signs import SIGNS
 from spaseq.editors import words
 from spaseq.editors.document import Document, Names, Occurrence, Placed
 from spaseq.editors.fixes import PREFIXES
@@ -13,6 +14,7 @@ from spaseq.editors.sentences import operator_sentence, quantifier_sentence, ste
 from spaseq.editors.variables import scope_sentences
 from spaseq.lang import drafts
 from spaseq.lang.drafts import Word
+from spaseq.lang.signs import CONTIGUITIES, SEQUENCE_SIGNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,15 @@ def _shown(document: Document, placed: Placed, offset: int) -> str:
         case Kind.PREFIXED:
             return _prefixed(document, word)
         case Kind.CONTIGUITY if document.sequence is not None:
-            return operator_sentence(document.sequence, token.start, Contiguity(word))
+            return operator_sentence(document.sequence, token.start, CONTIGUITIES[word])
         case Kind.QUANTIFIER if document.sequence is not None:
             return quantifier_sentence(document.sequence, token.start, token.end, document.text)
         case Kind.KEYWORD if help_line := {**words.SPARQL_KEYWORDS, **words.KEYWORDS}.get(word.upper()):
             return f"**{word.upper()}** {help_line}"
         case Kind.FUNCTION:
             return f"**{word.upper()}**{words.FUNCTIONS[word.upper()]}"
-    return ""
+    signs = SEQUENCE_SIGNS if placed.clause == "SEQ" else SIGNS
+    return f"**{word}** {signs[word].help}" if word in signs else ""
 
 
 def _name(document: Document, occurrence: Occurrence) -> str:

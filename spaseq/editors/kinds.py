@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import Enum
 
 from sparql_gpm.syntax.signs import Use
-from spaseq.lang.lexemes import KEYWORDS
+from spaseq.lang import signs
+from spaseq.lang.lexemes import KEYWORDS, PUNCTUATION
+from spaseq.lang.signs import SEQUENCE_SIGNS
 
 
 class Kind(Enum):
@@ -51,21 +53,25 @@ class Kind(Enum):
         return self.value[3]
 
 
+SEQUENCE_USES = {
+    signs.Use.BRACKET: Kind.BRACKET, signs.Use.CONTIGUITY: Kind.CONTIGUITY, signs.Use.OPERATOR: Kind.OPERATOR,
+    signs.Use.QUANTIFIER: Kind.QUANTIFIER,
+}  # fmt: skip
+"""The kinds of the signs of SEQ( )."""
+
 OUTER_KINDS = {
     "IRI": Kind.IRI, "BAD_IRI": Kind.INVALID, "STRING": Kind.STRING, "BAD_STRING": Kind.INVALID, "VAR": Kind.VARIABLE,
     "PNAME": Kind.PREFIXED, "WORD": Kind.INVALID, "NUMBER": Kind.NUMBER, "LANGTAG": Kind.LANGUAGE,
     "DATATYPE": Kind.PUNCTUATION, "UNKNOWN": Kind.INVALID, "RESERVED": Kind.INVALID, "NAME": Kind.NAME,
-    "LPAR": Kind.BRACKET, "RPAR": Kind.BRACKET, "LBRACE": Kind.BRACKET, "RBRACE": Kind.BRACKET,
-    "BODY_OPEN": Kind.BRACKET, "TEMPLATE_OPEN": Kind.BRACKET, "COMMA": Kind.PUNCTUATION, "SEMICOLON": Kind.PUNCTUATION,
-    "COLON": Kind.PUNCTUATION, "VBAR": Kind.PUNCTUATION, "AMPERSAND": Kind.PUNCTUATION, "STAR": Kind.OPERATOR,
+    **{kind: Kind.BRACKET if sign in "(){}" else Kind.PUNCTUATION for sign, kind in PUNCTUATION.items()},
+    "BODY_OPEN": Kind.BRACKET, "TEMPLATE_OPEN": Kind.BRACKET, "STAR": Kind.OPERATOR,
     **dict.fromkeys(KEYWORDS, Kind.KEYWORD),
 }  # fmt: skip
 """The kinds of the lexemes outside of SEQ( )."""
 
 SEQUENCE_KINDS = OUTER_KINDS | {
-    "REPEAT": Kind.QUANTIFIER, "QMARK": Kind.QUANTIFIER, "BANG": Kind.QUANTIFIER, "BAD_REPEAT": Kind.INVALID,
-    "COMMA": Kind.CONTIGUITY, "SEMICOLON": Kind.CONTIGUITY, "COLON": Kind.CONTIGUITY, "VBAR": Kind.OPERATOR,
-    "AMPERSAND": Kind.OPERATOR, "MEMBER_SEQ": Kind.KEYWORD, "TIME_LIMIT": Kind.KEYWORD, "BRACE": Kind.BRACKET,
+    **{sign.terminal: SEQUENCE_USES[sign.use] for sign in SEQUENCE_SIGNS.values()}, "REPEAT": Kind.QUANTIFIER,
+    "BAD_REPEAT": Kind.INVALID, "MEMBER_SEQ": Kind.KEYWORD, "TIME_LIMIT": Kind.KEYWORD, "BRACE": Kind.BRACKET,
 }  # fmt: skip
 """Those of the lexemes inside."""
 

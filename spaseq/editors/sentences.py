@@ -12,6 +12,7 @@ from spaseq.algebra.words import BETWEEN, duration_in_words
 from spaseq.lang.ast import Expr
 from spaseq.lang.codes import Code
 from spaseq.lang.report import Report
+from spaseq.lang.signs import CONTIGUITIES
 from spaseq.lang.structure import check_structure
 
 OPERATORS = {
@@ -71,7 +72,7 @@ def contiguities(sequence: Expr, text: str) -> dict[int, Contiguity]:
 def defaults(sequence: Expr, text: str) -> Iterator[tuple[int, Contiguity]]:
     """The places of quantifiers whose contiguity is not written, and the one that is in force."""
     for start, contiguity in contiguities(sequence, text).items():
-        if text[start] not in ",;:":
+        if text[start] not in CONTIGUITIES:
             yield start, contiguity
 
 

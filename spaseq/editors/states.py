@@ -16,8 +16,9 @@ from functools import cache
 from sparql_gpm.syntax import tokens as sparql
 from sparql_gpm.syntax import words
 from sparql_gpm.syntax.signs import SIGNS, Use, any_of
-from spaseq.editors.kinds import OUTER_KINDS, SIGN_KINDS, SPARQL_KINDS, Kind
+from spaseq.editors.kinds import OUTER_KINDS, SEQUENCE_USES, SIGN_KINDS, SPARQL_KINDS, Kind
 from spaseq.lang import lexemes
+from spaseq.lang.signs import SEQUENCE_SIGNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +158,8 @@ def _sequence() -> Iterable[Row]:
             case "PUNCTUATION":
                 yield Row(r"\(", Kind.BRACKET, push="sequence")
                 yield Row(r"\)", Kind.BRACKET, pop=True)
-                yield Row("[?!]", Kind.QUANTIFIER)
-                yield Row("[,;:]", Kind.CONTIGUITY)
-                yield Row("[|&]", Kind.OPERATOR)
+                for use, kind in SEQUENCE_USES.items():
+                    yield Row(any_of(sign for sign in SEQUENCE_SIGNS if SEQUENCE_SIGNS[sign].use is use), kind)
             case _:
                 yield Row(pattern, Kind.INVALID)
 

@@ -12,12 +12,13 @@ from typing import Any
 from lark import Transformer
 
 from automata.plan import expression as nodes
-from automata.plan.expression import UNREADABLE, Contiguity, Limit, Sequence, Span, extent, flattened
+from automata.plan.expression import UNREADABLE, Limit, Sequence, Span, extent, flattened
 from automata.plan.program import Skip
 from spaseq.lang import drafts
 from spaseq.lang.ast import Expr, Unit
 from spaseq.lang.drafts import Word
 from spaseq.lang.lexemes import Lexeme
+from spaseq.lang.signs import CONTIGUITIES
 
 REPETITIONS_MAX = 2**31 - 1
 """The largest number a quantifier may hold."""
@@ -129,7 +130,7 @@ class Build(Transformer[Lexeme, Any]):
         """Items and the operators between them."""
         items = [child for child in children if not isinstance(child, Lexeme | Limit)]
         operators = [child for child in children if isinstance(child, Lexeme)]
-        contiguities = tuple(Contiguity(operator.text) for operator in operators)
+        contiguities = tuple(CONTIGUITIES[operator.text] for operator in operators)
         limits = tuple(
             limit if isinstance(limit, Limit) else None
             for operator, limit in pairwise(children)
@@ -217,7 +218,7 @@ def _all(parts: Children) -> Span:
 
 def _repeat(inner: Expr, quantifier: str, span: Span) -> Expr:
     """`inner` repeated as written, possessively after a second `+`, and optional if no iteration is needed."""
-    contiguity = Contiguity(quantifier[0]) if quantifier[0] in ",;:" else None
+    contiguity = CONTIGUITIES.get(quantifier[0])
     written = quantifier[1:] if contiguity else quantifier
     possessive = len(written) > 1 and written[-1] == "+"
     at_least, at_most = _bounds(written[:-1] if possessive else written)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from automata.plan.expression import Span
-from sparql_gpm.syntax.signs import SIGNS
+from sparql_gpm.syntax.signs import SIGNS, any_of
 from sparql_gpm.syntax.tokens import PREFIX_PARTS_MAX, Token
+from spaseq.lang.signs import CONTIGUITIES, SEQUENCE_SIGNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ KEYWORDS = frozenset({
 })  # fmt: skip
 """The keywords outside of SEQ( ), in upper case."""
 
-PUNCTUATION = {":": "COLON", "&": "AMPERSAND", **{sign: SIGNS[sign].terminal for sign in "(){},;|*?!"}}
+PUNCTUATION = {sign.text: sign.terminal for sign in (*SIGNS.values(), *SEQUENCE_SIGNS.values())}
 """The terminal of each sign."""
+_OUTER_SIGNS = "(){},*;:|&"
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The Name of a stream or GPM."""
@@ -85,18 +87,18 @@ OUTER_PATTERNS = (
     ("NUMBER", _NUMBER),
     ("LANGTAG", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),
     ("DATATYPE", r"\^\^"),
-    ("PUNCTUATION", r"[(){},*;:|&]"),
+    ("PUNCTUATION", any_of(_OUTER_SIGNS)),
     ("UNKNOWN", "."),
 )
 """The tokens outside of SEQ( ), each with its pattern; the first that matches holds."""
 
 SEQUENCE_PATTERNS = (
     ("SPACE", _BLANK),
-    ("REPEAT", r"[,;:]?(?:[+*]|\{\s*[0-9]+\s*(?:,\s*(?:[0-9]+\s*)?)?\})\+?"),
-    ("BAD_REPEAT", r"[,;:]?\{[^(){}\r\n]*\}"),
+    ("REPEAT", rf"(?:{any_of(CONTIGUITIES)})?(?:[+*]|\{{\s*[0-9]+\s*(?:,\s*(?:[0-9]+\s*)?)?\}})\+?"),
+    ("BAD_REPEAT", rf"(?:{any_of(CONTIGUITIES)})?\{{[^(){{}}\r\n]*\}}"),
     ("WORD", r"\w+"),
     ("BRACE", "[{}]"),
-    ("PUNCTUATION", "[(),;:|&?!]"),
+    ("PUNCTUATION", any_of(SEQUENCE_SIGNS)),
     ("UNKNOWN", "."),
 )
 """The tokens inside of SEQ( ), likewise."""

@@ -12,6 +12,7 @@ from spaseq.lang.ast import Expr
 from spaseq.lang.build import REPETITIONS_MAX
 from spaseq.lang.codes import Code
 from spaseq.lang.report import Report
+from spaseq.lang.signs import CONTIGUITIES
 
 _FIRST_TOKEN = re.compile(r"\w+|.", re.DOTALL)
 _EMPTY = "can match without any event"
@@ -106,7 +107,7 @@ class _Structure:
             message = "a step repeated 0 times matches nothing"
             self._report.add(Code.BAD_BOUNDS, span, message, "write '!' for the absence of events")
         if repetition.contiguity is not Contiguity.ANY and (self._touches(inner, 0) or self._touches(inner, -1)):
-            quantifier = self._text[span.start : span.end - repetition.possessive].lstrip(",;")
+            quantifier = self._text[span.start : span.end - repetition.possessive].lstrip("".join(CONTIGUITIES))
             hint = f"write ':{quantifier}' to allow other events between the iterations"
             message = "iterations that begin or end with ALL( ) cannot be contiguous"
             self._report.add(Code.CONTIGUOUS_ALL, span, message, hint)

@@ -19,7 +19,6 @@ from arrays.wanted import check_wanted
 from automata.plan.expression import Span
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.syntax.grammar import TokenLexer, check_brackets, glued, grammar_text, unexpected
-from sparql_gpm.syntax.signs import SIGNS
 from sparql_gpm.syntax.tokens import Token
 from spaseq.lang import query_cache
 from spaseq.lang.build import Build
@@ -28,6 +27,7 @@ from spaseq.lang.drafts import Clause
 from spaseq.lang.faults import report_fault
 from spaseq.lang.lexemes import CLAUSES, KEYWORDS, PIECES, PUNCTUATION, RESERVED, UNITS, Lexeme
 from spaseq.lang.report import Report, nearest
+from spaseq.lang.signs import CONTIGUITIES, SEQUENCE_SIGNS, Use, terminals
 
 RULES = {kind: f"{kind.lower()}_clause" for kind in sorted(CLAUSES)}
 """The grammar's rule for each kind of lexeme that begins a clause."""
@@ -37,21 +37,32 @@ _BRACED = frozenset({"BODY", "TEMPLATE"})
 _ENDS = {**dict.fromkeys(_BRACED, _BRACE), "EXPRESSION": "AS", "CONSTRAINT": "$END"}
 """The terminal after a piece that is whole."""
 
+
+def _terminals(*uses: Use) -> list[str]:
+    return [sign.terminal for sign in SEQUENCE_SIGNS.values() if sign.use in uses]
+
+
+def _listed(*uses: Use) -> str:
+    """The signs with these uses, as a message names them."""
+    *signs, last = (f"'{sign.text}'" for sign in SEQUENCE_SIGNS.values() if sign.use in uses)
+    return f"{', '.join(signs)} or {last}"
+
+
 _UNIT = "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)"
 _STEP = "a step (a Name, '(' or 'ALL(')"
-_OPERATOR = "an operator (',', ';', ':', '|' or '&')"
+_OPERATOR = f"an operator ({_listed(Use.CONTIGUITY, Use.OPERATOR)})"
 _PHRASES = {
     "VAR": "a variable", "IRI": "an IRI in < >", "PNAME": "a prefixed name", "NUMBER": "a whole number",
     "STRING": "a dateTime in quotation marks", "DATATYPE": "'^^'", "EXPRESSION": "an expression",
     "CONSTRAINT": "a condition in brackets",
     "MEMBER_SEQ": "SEQ( )", "TIME_LIMIT": "",
-    "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'", "LBRACE": "'{'", "RBRACE": "'}'", "STAR": "'*'",
-    "REPEAT": "a quantifier ('+', '*', '{n,m}', '?' or '!')", "BANG": "", "QMARK": "", "RPAR": "')'",
-    "LPAR": "'('", "COMMA": "','", "SEMICOLON": "';'", "COLON": "':'", **dict.fromkeys(UNITS, _UNIT),
+    **{kind: f"'{sign}'" for sign, kind in PUNCTUATION.items()}, "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'",
+    "REPEAT": f"a quantifier ('+', '*', '{{n,m}}', {_listed(Use.QUANTIFIER)})",
+    **dict.fromkeys(_terminals(Use.QUANTIFIER), ""), **dict.fromkeys(UNITS, _UNIT),
 }  # fmt: skip
 _TIME_UNITS = dict.fromkeys(UNITS, "a unit of time (MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS)")
 _STEPS = dict.fromkeys(("NAME", "ALL", "LPAR"), _STEP)
-_OPERATORS = dict.fromkeys(("COMMA", "SEMICOLON", "COLON", "VBAR", "AMPERSAND"), _OPERATOR)
+_OPERATORS = dict.fromkeys(_terminals(Use.CONTIGUITY, Use.OPERATOR), _OPERATOR)
 _NAME_HINT = (
     "a Name is letters A-Z, digits and _, not beginning with a digit, and none of SEQ, ALL, DEFINE, GPM, ON, WITHIN"
 )
@@ -160,9 +171,8 @@ class _ClauseParser:
 @cache
 def _grammar() -> Lark:
     text = files("spaseq.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
-    signs = "\n".join(f'{kind}: "{sign}"' for sign, kind in PUNCTUATION.items() if sign not in SIGNS)
     return Lark(
-        f"{grammar_text()}\n{text}\n{signs}\n", parser="lalr", lexer=TokenLexer, start=list(RULES.values()),
+        "\n".join((grammar_text(), text, terminals())), parser="lalr", lexer=TokenLexer, start=list(RULES.values()),
         transformer=Build(), cache=query_cache.tables(),
     )  # fmt: skip
 
@@ -211,7 +221,7 @@ def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[L
         return elsewhere
     reserved = found.text.upper() in RESERVED
     match found.kind:
-        case "REPEAT" | "BAD_REPEAT" if before and before[-1].kind in {"COMMA", "SEMICOLON", "COLON"}:
+        case "REPEAT" | "BAD_REPEAT" if before and before[-1].text in CONTIGUITIES:
             return f"a quantifier and its contiguity are written without a blank: '{before[-1].text}{found.text}'"
         case "REPEAT" | "QMARK" | "BANG" if before and before[-1].kind in {"REPEAT", "QMARK", "BANG"}:
             if found.text == "+" and before[-1].kind == "REPEAT":
@@ -226,7 +236,7 @@ def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[L
         case "WORD":
             guess = nearest(found.text, kinds & KEYWORDS)
             return f"did you mean '{guess}'?" if guess else ""
-        case "VBAR" | "AMPERSAND" | "SEMICOLON" | "COLON" if clause == "SEQ" and "COMMA" in kinds:
+        case kind if kind in _OPERATORS and clause == "SEQ" and "COMMA" in kinds:
             return "inside of ALL( ), write SEQ( ) around a sequence, ( ) around a choice or conjunction"
         case "RPAR" if clause == "SEQ" and "COMMA" in kinds:
             return "ALL( ) has two members or more"

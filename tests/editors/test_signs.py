@@ -83,7 +83,7 @@ def test_every_sign_of_a_sequence_is_formatted_shown_and_offered(sign: str) -> N
     place = text.index(sign, text.index("SEQ(") + (4 if use is Use.BRACKET else 0))
     assert hover(Document(text), place) is not None
     assert SEQUENCE_KINDS[SEQUENCE_SIGNS[sign].terminal] is SEQUENCE_USES[use]
-    place = text.index("(A") + 2
+    place = text.index("(A") + 3
     assert (sign in [each.label for each in completions(Document(text), place)]) == (use is not Use.BRACKET)
 
 

@@ -12,7 +12,7 @@ from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expressi
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Names, string
 from sparql_gpm.syntax.tokens import Token
-from sparql_gpm.terms import IRI, BlankNode, TripleTerm
+from sparql_gpm.terms import IRI, TripleTerm
 
 _NESTED_MAX = 8
 """Operators of one sum or product that nest as calls of two operands; more are one call, named after them all."""
@@ -123,10 +123,10 @@ class ExpressionReader:
     def _term(self, *parts: Tree) -> Expression:
         """`<<( subject predicate object )>>`: a constant if it has no variable."""
         verb = parts[1]
-        predicate = Variable(verb.text[1:]) if verb.type == "VAR" else Constant(self.names.resolve(verb))
-        nodes = self.read(parts[0]), predicate, self.read(parts[2])
+        verb_read = Variable(verb.text[1:]) if verb.type == "VAR" else Constant(self.names.resolve(verb))
+        nodes = self.read(parts[0]), verb_read, self.read(parts[2])
         match nodes:
-            case (Constant(IRI() | BlankNode() as subject), Constant(IRI() as predicate), Constant(object_)):
+            case (Constant(IRI() as subject), Constant(IRI() as predicate), Constant(object_)):
                 return Constant(TripleTerm(subject, predicate, object_))
         return Call("TRIPLE", nodes)
 

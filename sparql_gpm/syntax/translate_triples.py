@@ -140,7 +140,8 @@ class TripleReader:
 
     def _collection(self, items: Sequence[Tree]) -> Node:
         cells = [self.blanks.new() for _ in items]
-        for item, cell, rest in zip(items, cells, (*cells[1:], _NIL), strict=True):
+        rests: list[Node] = [*cells[1:], _NIL]
+        for item, cell, rest in zip(items, cells, rests, strict=True):
             self.members.append(Triple(cell, _FIRST, self._inner(item, "a collection")))
             self.members.append(Triple(cell, _REST, rest))
         return cells[0]

@@ -83,9 +83,8 @@ def _by_place(document: Document, start: int, typed: str, state: str) -> _Found:
             yield from _names(document, Names.GPM)
             yield from _keywords(["ALL", "SEQ", "WITHIN"])
             if not typed and previous not in SEQUENCE_SIGNS:
-                yield from (
-                    (s.text, Sort.OPERATOR, s.help) for s in SEQUENCE_SIGNS.values() if s.use is not Use.BRACKET
-                )
+                signs = (sign for sign in SEQUENCE_SIGNS.values() if sign.use is not Use.BRACKET)
+                yield from ((sign.text, Sort.OPERATOR, sign.help) for sign in signs)
         case "limit":
             yield from _keywords(sorted(_LIMIT_UNITS))
         case "name":

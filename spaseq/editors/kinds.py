@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 from sparql_gpm.syntax.signs import Use
@@ -53,7 +54,7 @@ class Kind(Enum):
         return self.value[3]
 
 
-SEQUENCE_USES = {
+SEQUENCE_USES: Mapping[Enum, Kind] = {
     signs.Use.BRACKET: Kind.BRACKET, signs.Use.CONTIGUITY: Kind.CONTIGUITY, signs.Use.OPERATOR: Kind.OPERATOR,
     signs.Use.QUANTIFIER: Kind.QUANTIFIER,
 }  # fmt: skip
@@ -82,6 +83,10 @@ SPARQL_KINDS = {
 }  # fmt: skip
 """Those of the tokens of SPARQL, words and brackets aside."""
 
-SIGN_KINDS = {Use.BRACKET: Kind.BRACKET, Use.SEPARATOR: Kind.PUNCTUATION, Use.OPERATOR: Kind.OPERATOR}
+SIGN_KINDS: Mapping[Enum, Kind] = {
+    Use.BRACKET: Kind.BRACKET,
+    Use.SEPARATOR: Kind.PUNCTUATION,
+    Use.OPERATOR: Kind.OPERATOR,
+}
 """Those of the signs of SPARQL."""
 BRACKETS = "(){}[]"

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from sparql_gpm.algebra.canonical import renamed
 from sparql_gpm.algebra.scope import certain, in_scope
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.pattern import EMPTY, Graph, Pattern, Service, Variable
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import Enrichment, TemporalQuery
+from spaseq.algebra.partitions import partition_variable
 from spaseq.optimise.rules import Form, forms, is_keyed, keys_of, new_variables
 from spaseq.optimise.uses import Place, needed_before_output, places, read_by_output
 
@@ -141,7 +143,8 @@ def late(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Pl
     With at most one solution of k for each value of key(k), which p binds, ν in [[p]] and ν ∪ k(ν) in
     [[LeftJoin(p, k)]] correspond one to one; nothing between reads new(k), so the same events match, in the same
     order, under the same selector, and k is computed from key(k), whose value in the match is its value at the
-    step, or at the last iteration of it. For a step that only stands in `!` k is dropped.
+    step, or at the last iteration of it; where the partition of USING alone shows it, the partition's variable has it.
+    For a step that only stands in `!` k is dropped.
     """
     assert isinstance(form.last.name, IRI), form
     name, knowledge, found = query.patterns[step].name, form.last.name.value, places(query.sequence, step)
@@ -154,7 +157,9 @@ def late(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Pl
     shown = ", ".join(f"?{key}" for key in keys) or "every event"
     reason = f"{missing}, and has at most one solution for {shown}"
     skippable = any(place.skippable for place in found)
-    enrichment = Enrichment(step, knowledge, form.last.inner, keys, new, skippable)
+    given = {key: partition_variable(key) for key in keys if key not in query.patterns[step].variables}
+    matched, inner = tuple(given.get(key, key) for key in keys), renamed(form.last.inner, given)
+    enrichment = Enrichment(step, knowledge, inner, matched, new, skippable)
     joined = replace(without, enrichments=(enrichment, *query.enrichments))
     return joined, Placement(name, knowledge, new, True, reason)
 

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, note, settings
@@ -23,10 +24,11 @@ from spaseq.algebra.build import build
 from spaseq.engine.described import describe
 from spaseq.lang.parse import parse
 from spaseq.optimise.driver import NothingProven, optimise
+from spaseq.runtime.stages import match_values
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
-from tests.strategies.knowledge import DB, Triples, knowing_queries, knowledge
+from tests.strategies.knowledge import DB, Triples, knowing_in_partitions, knowing_queries, knowledge
 from tests.strategies.named import named_knowing_queries
 from tests.strategies.stream import batches, cuts, interleaved, streams, to_trig
 
@@ -52,7 +54,21 @@ def written(folder: Path, triples: Triples, prepared: bool) -> Path:
 @given(data=st.data())
 @settings(max_examples=PAIRS)
 def test_rows_are_those_of_the_reference_with_and_without_late_enrichment(folder: Path, data: st.DataObject) -> None:
-    text = data.draw(knowing_queries() | named_knowing_queries())
+    check_rows(folder, data, data.draw(knowing_queries() | named_knowing_queries()))
+
+
+@pytest.mark.parametrize("few", [0, match_values.FEW_MATCHES])
+@given(data=st.data())
+@settings(max_examples=drawn(60))
+def test_a_key_that_is_the_value_of_the_partition_is_looked_up_whether_matches_are_few_or_many(
+    folder: Path, few: int, data: st.DataObject
+) -> None:
+    with patch.object(match_values, "FEW_MATCHES", few):
+        check_rows(folder, data, data.draw(knowing_in_partitions()))
+
+
+def check_rows(folder: Path, data: st.DataObject, text: str) -> None:
+    """The rows of a query over drawn events, with and without late enrichment, are those of the reference."""
     query = parse(text, "q")
     triples = data.draw(knowledge())
     drawn = data.draw(streams())

@@ -91,6 +91,13 @@ def knowing_queries(draw: DrawFn) -> str:
 
 
 @st.composite
+def knowing_in_partitions(draw: DrawFn) -> str:
+    """One whose partitions have the values of the steps' key, by PARTITION BY … USING."""
+    by = "PARTITION BY ?k USING { ?u :k ?k }\n"
+    return KnowingQueryText(Dice(draw), by=by, given=["?k"]).whole()
+
+
+@st.composite
 def knowledge(draw: DrawFn) -> Triples:
     """Labels, rooms and floors: mostly one for each thing, at times none or two."""
     dice = Dice(draw)

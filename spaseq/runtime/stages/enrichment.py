@@ -35,6 +35,7 @@ class Enricher:
             compiler = Compiler(dictionary, evaluator, background)
             lookup = BackgroundLookup(each.knowledge, each.pattern, each.keys, each.variables, compiler)
             places = {name: place for place, name in enumerate(self.variables)}
+            assert places.keys() >= {*each.keys}, (each, self.variables)
             self._lookups.append((each, lookup, row_reader(each.keys, places)))
             self.variables += each.variables
 

@@ -102,13 +102,11 @@ class _Writing:
         """Let a run follow."""
         old = run.segment
         breaks = run.first > self._end or (UNLINKED not in (self._link, run.before) and self._link != run.before)
-        segment = Segment(run.first, 0, self._previous, self._end if breaks else 0)
-        whole = run.offset == old.begin and run.size == old.good - old.begin
-        stays = whole and not breaks and (old.begin == 0 or (old.previous, old.lost) == (self._previous, 0))
-        if stays and _is_linked(self._old / old.name, self._path / old.name):
-            segment.attempt = old.attempt
-        else:
-            with (self._old / old.name).open("rb") as file:
+        segment = Segment(run.first, old.attempt, self._previous, self._end if breaks else 0)
+        with (self._old / old.name).open("rb") as file:
+            head, whole = file.read(old.begin), run.offset == old.begin and run.size == old.good - old.begin
+            as_written = head == segment.head(self._folder) if head else segment.name == old.name and not breaks
+            if not (whole and as_written and _is_linked(self._old / old.name, self._path / old.name)):
                 self._write(segment, _piece(file, run.offset, run.size))
         self._last, self._end, self._link = segment, run.end, run.after
 

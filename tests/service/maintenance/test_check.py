@@ -11,16 +11,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spaseq.cli.__main__ import main
 from spaseq.errors import RunError
 from spaseq.service.core.folder import DataFolder
 from spaseq.service.core.service import Service
 from spaseq.service.http.process import Arguments
+from spaseq.service.log.segments import HEAD_BYTES
 from spaseq.service.maintenance import database_check, repair
 from spaseq.service.maintenance.check import check, held
 from spaseq.service.maintenance.findings import Findings
 from spaseq.service.settings.configuration import Configuration
+from tests.drawn import drawn
 from tests.service.damage import declare, opened, push, shown
 from tests.states.release import EVENTS
 
@@ -142,6 +146,30 @@ def test_a_repair_says_what_is_lost_and_the_folder_is_sound_then(
     assert re.search(r"lost: records? \d+.* of the log", text), text
     assert told(capsys, "check", data)[0] == 0
     opened(data).close()
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return filled(tmp_path_factory.mktemp("sound"))
+
+
+@given(data=st.data())
+@settings(max_examples=drawn(90))
+def test_a_folder_is_sound_after_a_repair_whatever_bytes_of_its_log_were_wrong(
+    sound: Path, data: st.DataObject
+) -> None:
+    shutil.rmtree(copied := sound.with_name("copied"), ignore_errors=True)
+    shutil.copytree(sound, copied)
+    names = sorted(path.name for path in (sound / "log").iterdir())
+    for name in data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2)):
+        whole = bytearray((copied / "log" / name).read_bytes())
+        at = data.draw(st.integers(0, min(HEAD_BYTES, len(whole)) - 1) | st.integers(0, len(whole) - 1))
+        whole[at] ^= 1 << data.draw(st.integers(0, 7))
+        (copied / "log" / name).write_bytes(whole)
+    with held(copied):
+        repair.repair(check(copied, Findings()))
+        assert not check(copied, Findings()).findings.wrong
+    DataFolder(copied).close()
 
 
 def test_a_folder_of_release_0_1_0_is_checked_as_far_as_it_can_be_and_gets_a_chain(

@@ -18,7 +18,8 @@ import numpy as np
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.canonical import renamed
 from sparql_gpm.algebra.scope import in_scope
-from sparql_gpm.algebra.traversal import map_children
+from sparql_gpm.algebra.traversal import map_children, map_nodes
+from sparql_gpm.algebra.triple_terms import statements
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -77,7 +78,7 @@ def _opened(pattern: Pattern, numbers: Iterator[int]) -> Pattern:
         case algebra.Distinct(inner) | algebra.Slice(inner) | algebra.OrderBy(inner) | algebra.Group(inner):
             return _opened(inner, numbers)
         case algebra.BGP(triples):
-            return algebra.BGP(tuple(_visible(triple) for triple in triples))
+            return algebra.BGP(tuple(map_nodes(member, _visible) for member in triples))
         case algebra.Extend(inner, variable, expression):
             below = _opened(inner, numbers)
             return algebra.Extend(below, variable, expression) if variable not in in_scope(below) else below
@@ -98,23 +99,17 @@ def _is_grouped(pattern: Pattern) -> bool:
     return False
 
 
-def _visible(triple: Triple | PathTriple) -> Triple | PathTriple:
-    """The triple pattern with a variable in scope for each blank node."""
-
-    def node(one: Node) -> Node:
-        hidden = isinstance(one, Variable) and one.name.startswith("_:")
-        return Variable(_HIDDEN + one.name[2:]) if hidden and isinstance(one, Variable) else one
-
-    if isinstance(triple, PathTriple):
-        return PathTriple(node(triple.subject), triple.path, node(triple.object))
-    return Triple(node(triple.subject), node(triple.predicate), node(triple.object))
+def _visible(node: Node) -> Node:
+    """A variable in scope for a blank node; another node as it is."""
+    hidden = isinstance(node, Variable) and node.name.startswith("_:")
+    return Variable(_HIDDEN + node.name[2:]) if hidden and isinstance(node, Variable) else node
 
 
 def _triple_patterns(pattern: Pattern, home: Node | None) -> Iterator[tuple[Node | None, Triple | PathTriple]]:
     """Every triple pattern with the knowledge base that it is matched in; None: the event's graph."""
     match pattern:
         case algebra.BGP(triples):
-            yield from ((home, triple) for triple in triples)
+            yield from ((home, triple) for triple, _ in statements(triples))
         case algebra.Graph(name, inner) | algebra.Service(name, inner):
             yield from _triple_patterns(inner, name)
         case algebra.Join(left, right) | algebra.LeftJoin(left, right) | algebra.Union(left, right):

@@ -1,4 +1,4 @@
-"""The algebra of a SPARQL 1.1 group graph pattern, as immutable values (SPARQL 1.1, Section 18).
+"""The algebra of a SPARQL 1.2 group graph pattern, as immutable values (SPARQL 1.2, Section 18).
 
 A variable is its name without the question mark. A blank node of the pattern is a variable whose name starts with `_:`;
 it is never in scope outside the pattern. Other modules import this one as `algebra`.
@@ -171,10 +171,24 @@ class PathTriple:
 
 
 @dataclass(frozen=True, slots=True)
+class TermParts:
+    """The parts of a triple term: `term` is `<<( subject predicate object )>>` (SPARQL 1.2, Section 18.1.3)."""
+
+    term: Variable
+    subject: Node
+    predicate: Node
+    object: Node
+
+
+Member = Triple | PathTriple | TermParts
+"""A member of a basic graph pattern; the `term` of TermParts is bound by another member of the same one."""
+
+
+@dataclass(frozen=True, slots=True)
 class BGP:
     """A basic graph pattern; the empty one is the unit of join."""
 
-    triples: tuple[Triple | PathTriple, ...]
+    triples: tuple[Member, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,22 +107,22 @@ def _listed(names: Sequence[str]) -> str:
 
 def _term(value: _Value, scope: str, depth: int = 0) -> Term:
     match value:
-        case _Value("uri", str(text)):
+        case _Value(type="uri", value=str(text)):
             return _valid(IRI(text))
-        case _Value("literal", str(text)) if value.direction:
+        case _Value(type="literal", value=str(text)) if value.direction:
             return _valid(Literal(text, RDF_DIR_LANG_STRING, value.language.lower(), value.direction))
-        case _Value("literal" | "typed-literal", str(text)) if value.language:
+        case _Value(type="literal" | "typed-literal", value=str(text)) if value.language:
             return _valid(Literal(text, RDF_LANG_STRING, value.language.lower()))
-        case _Value("literal" | "typed-literal", str(text)) if value.datatype:
+        case _Value(type="literal" | "typed-literal", value=str(text)) if value.datatype:
             return _valid(Literal(text, value.datatype))
-        case _Value("literal" | "typed-literal", str(text)):
+        case _Value(type="literal" | "typed-literal", value=str(text)):
             return Literal(text)
-        case _Value("bnode", str(text)):
+        case _Value(type="bnode", value=str(text)):
             return BlankNode(f"{scope}x{text}")
-        case _Value("triple", _Parts()) if depth == TRIPLE_TERM_DEPTH_MAX:
+        case _Value(type="triple", value=_Parts()) if depth == TRIPLE_TERM_DEPTH_MAX:
             raise ValueError(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep")
-        case _Value("triple", _Parts(subject, predicate, target)):
-            parts: Any = (_term(part, scope, depth + 1) for part in (subject, predicate, target))
+        case _Value(type="triple", value=_Parts() as of):
+            parts: Any = (_term(part, scope, depth + 1) for part in (of.subject, of.predicate, of.object))
             return _valid(TripleTerm(*parts))
         case _:
             raise ValueError(f"a term of unknown type {value.type!r}, or with a value of another type")

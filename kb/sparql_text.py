@@ -133,6 +133,8 @@ class SparqlWriter:
             node = with_terms(lambda each: _node(each, number), terms)
             middle = node(triple.predicate) if isinstance(triple, algebra.Triple) else path_text(triple.path)
             yield f"{node(triple.subject)} {middle} {node(triple.object)} ."
+            visible = (parts.term for parts in terms if not parts.term.name.startswith("_:"))
+            yield from (f"BIND ({node(term)} AS ?{term.name})" for term in visible)
 
 
 def _node(node: Node, pattern: int) -> str:

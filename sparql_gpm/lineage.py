@@ -30,8 +30,6 @@ from sparql_gpm.terms import IRI, Term
 
 TermTriple = tuple[Term, Term, Term]
 Bindings = Mapping[str, Term]
-_HIDDEN = " "
-"""Begins the names of variables that the pattern hides; no variable of a query has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,8 @@ def lineage(
     background: Background | None = None,
 ) -> Lineage:
     """The lineage of a solution of a pattern in an event, which is a batch of one; raises BackgroundError."""
-    opened = _opened(pattern, count())
+    written = repr(pattern)
+    opened = _opened(pattern, next(name for n in count() if (name := f"hidden{n}_") not in written), count())
     found = compile_pattern(opened, dictionary, evaluator, background).match(event)
     columns = {name: dictionary.terms(column.tolist()) for name, column in found.columns.items()}
     graph = _Graph([tuple(dictionary.terms(row)) for row in np.array(event.terms).T.tolist()])
@@ -68,25 +67,36 @@ def lineage(
     return traced
 
 
-def _opened(pattern: Pattern, numbers: Iterator[int]) -> Pattern:
-    """The pattern with all its variables in scope: blank nodes are variables, and subqueries their patterns."""
+def _opened(pattern: Pattern, hidden: str, numbers: Iterator[int]) -> Pattern:
+    """The pattern with all its variables in scope: blank nodes are variables, and subqueries their patterns.
+
+    hidden  begins the names of variables that the pattern hides; no other variable has it
+    """
+
+    def inside(child: Pattern) -> Pattern:
+        return _opened(child, hidden, numbers)
+
+    def visible(node: Node) -> Node:
+        is_hidden = isinstance(node, Variable) and node.name.startswith("_:")
+        return Variable(hidden + node.name[2:].encode().hex()) if is_hidden and isinstance(node, Variable) else node
+
     match pattern:
         case algebra.Project(inner, variables):
-            below = _opened(inner, numbers)
-            hidden = sorted(name for name in in_scope(below) if name not in variables and not name.startswith(_HIDDEN))
-            return renamed(below, {name: f"{_HIDDEN}{name} {next(numbers)}" for name in hidden})
+            below = inside(inner)
+            own = sorted(name for name in in_scope(below) if name not in variables and not name.startswith(hidden))
+            return renamed(below, {name: f"{hidden}{name}_{next(numbers)}" for name in own})
         case algebra.Distinct(inner) | algebra.Slice(inner) | algebra.OrderBy(inner) | algebra.Group(inner):
-            return _opened(inner, numbers)
+            return inside(inner)
         case algebra.BGP(triples):
-            return algebra.BGP(tuple(map_nodes(member, _visible) for member in triples))
+            return algebra.BGP(tuple(map_nodes(member, visible) for member in triples))
         case algebra.Extend(inner, variable, expression):
-            below = _opened(inner, numbers)
+            below = inside(inner)
             return algebra.Extend(below, variable, expression) if variable not in in_scope(below) else below
         case algebra.Minus(left):
-            return _opened(left, numbers)
+            return inside(left)
         case algebra.Filter(inner=inner) if _is_grouped(inner):
-            return _opened(inner, numbers)
-    return map_children(pattern, lambda child: _opened(child, numbers))
+            return inside(inner)
+    return map_children(pattern, inside)
 
 
 def _is_grouped(pattern: Pattern) -> bool:
@@ -97,12 +107,6 @@ def _is_grouped(pattern: Pattern) -> bool:
         case algebra.Filter(inner=inner) | algebra.Extend(inner=inner):
             return _is_grouped(inner)
     return False
-
-
-def _visible(node: Node) -> Node:
-    """A variable in scope for a blank node; another node as it is."""
-    hidden = isinstance(node, Variable) and node.name.startswith("_:")
-    return Variable(_HIDDEN + node.name[2:]) if hidden and isinstance(node, Variable) else node
 
 
 def _triple_patterns(pattern: Pattern, home: Node | None) -> Iterator[tuple[Node | None, Triple | PathTriple]]:

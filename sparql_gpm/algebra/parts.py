@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from types import MappingProxyType
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import path_text
 from sparql_gpm.algebra.rewrite import conjuncts, connected
 from sparql_gpm.algebra.triple_terms import statements, with_terms
-from sparql_gpm.pattern import EMPTY, Expression, Node, PathTriple, Pattern, TermParts, Triple, Variable
+from sparql_gpm.pattern import EMPTY, Expression, Member, Node, PathTriple, Pattern, TermParts, Triple, Variable
 from sparql_gpm.terms import IRI, to_ntriples
 
 
@@ -78,11 +78,11 @@ def _kept(
 
     match pattern:
         case algebra.BGP(triples):
-            first = len(found)
-            every = enumerate(statements(triples), first)
-            staying = [(place, *each) for place, each in every if stays(Part(*each))]
-            members = ((others.get(place, triple), *terms) for place, triple, terms in staying)
-            return algebra.BGP(tuple(chain.from_iterable(members)))
+            members: list[Member] = []
+            for place, (triple, terms) in enumerate(statements(triples), len(found)):
+                if stays(Part(triple, terms)):
+                    members += [others.get(place, triple), *terms]
+            return algebra.BGP(tuple(members))
         case algebra.Join(left, right):
             return algebra.Join(inside(left), inside(right))
         case algebra.Filter(condition, inner):

@@ -180,7 +180,7 @@ def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
     relations = scan_all(scans, frames)
     if frames.graphs is None:
         return join_all(relations, (), frames)
-    used = frames.substituted(frozenset().union(*map(variables_of, scans)))
+    used = frames.substituted({variable for scan in scans for variable in variables_of(scan)})
     numbers = frames.all()
     seed = Relation(len(numbers), frames.graphs, {_FRAME: numbers, **{v: frames.bindings[v] for v in used}})
     with events_of(np.arange(len(frames.view), dtype=np.int64)):

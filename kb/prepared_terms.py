@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kb.blank_labels import scope_of
 from kb.prepared_file import PreparedFile, hash_of
-from sparql_gpm.columns import UNBOUND, Ids
+from sparql_gpm.columns import UNBOUND, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token, term_of
 from sparql_gpm.terms import Term, blank_nodes, relabelled
@@ -64,6 +64,17 @@ class PreparedTerms(Dictionary):
         if identifier > self._stored:
             return self._more.term(identifier - self._stored)
         return relabelled(term_of(self._text(identifier - 1)), lambda label: self._scope + label)
+
+    def joined(self, ids: Ids) -> tuple[bytes, Ids]:
+        """See `Dictionary`."""
+        tokens = [canonical_token(self.term(identifier)) for identifier in ids.tolist()]
+        return b"".join(tokens), np.array([len(token) for token in tokens], dtype=np.int64)
+
+    def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
+        """See `Dictionary`."""
+        ends = np.cumsum(lengths)
+        bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+        return as_ids([self.intern(term_of(text[begin:end])) for begin, end in bounds])
 
     def retain(self, live: Iterable[Ids]) -> int:
         return 0

@@ -1,4 +1,4 @@
-"""Rows of terms from SPARQL 1.1 Query Results JSON."""
+"""Rows of terms from SPARQL 1.2 Query Results JSON."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from typing import Any, TypeVar
 import msgspec
 
 from kb.cache import TermTuple
-from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import (
+    IRI,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    TRIPLE_TERM_DEPTH_MAX,
+    BlankNode,
+    Literal,
+    Term,
+    TripleTerm,
+)
 from sparql_gpm.well_formed import fault_of
 
-Checked = TypeVar("Checked", IRI, Literal)
+Checked = TypeVar("Checked", IRI, Literal, TripleTerm)
 
 _IRIS_MAX = 1 << 16
 """IRIs of answers that are cached."""
@@ -20,10 +29,16 @@ _IRIS_MAX = 1 << 16
 
 class _Value(msgspec.Struct, gc=False):
     type: str
-    value: str
+    value: str | _Parts
     datatype: str = ""
     language: str = msgspec.field(name="xml:lang", default="")
     direction: str = msgspec.field(name="its:dir", default="")
+
+
+class _Parts(msgspec.Struct, gc=False):
+    subject: _Value
+    predicate: _Value
+    object: _Value
 
 
 class _Head(msgspec.Struct):
@@ -68,10 +83,10 @@ class ResultReader:
         known = self._iris
         terms: list[Term | None] = []
         for value in values:
-            if value is not None and value.type == "uri":
-                terms.append(known.get(value.value) or known.setdefault(value.value, _valid(IRI(value.value))))
+            if value is not None and value.type == "uri" and isinstance(iri := value.value, str):
+                terms.append(known.get(iri) or known.setdefault(iri, _valid(IRI(iri))))
             else:
-                terms.append(_term(value, scope))
+                terms.append(None if value is None else _term(value, scope))
         return terms
 
 
@@ -90,23 +105,27 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"?{name}" for name in names) or "none"
 
 
-def _term(value: _Value | None, scope: str) -> Term | None:
-    """A term that is no IRI."""
-    if value is None:
-        return None
-    match value.type:
-        case "literal" if value.direction:
-            return _valid(Literal(value.value, RDF_DIR_LANG_STRING, value.language.lower(), value.direction))
-        case "literal" | "typed-literal" if value.language:
-            return _valid(Literal(value.value, RDF_LANG_STRING, value.language.lower()))
-        case "literal" | "typed-literal" if value.datatype:
-            return _valid(Literal(value.value, value.datatype))
-        case "literal" | "typed-literal":
-            return Literal(value.value)
-        case "bnode":
-            return BlankNode(f"{scope}x{value.value}")
-        case other:
-            raise ValueError(f"a term of unknown type {other!r}")
+def _term(value: _Value, scope: str, depth: int = 0) -> Term:
+    match value:
+        case _Value(type="uri", value=str(text)):
+            return _valid(IRI(text))
+        case _Value(type="literal", value=str(text)) if value.direction:
+            return _valid(Literal(text, RDF_DIR_LANG_STRING, value.language.lower(), value.direction))
+        case _Value(type="literal" | "typed-literal", value=str(text)) if value.language:
+            return _valid(Literal(text, RDF_LANG_STRING, value.language.lower()))
+        case _Value(type="literal" | "typed-literal", value=str(text)) if value.datatype:
+            return _valid(Literal(text, value.datatype))
+        case _Value(type="literal" | "typed-literal", value=str(text)):
+            return Literal(text)
+        case _Value(type="bnode", value=str(text)):
+            return BlankNode(f"{scope}x{text}")
+        case _Value(type="triple", value=_Parts()) if depth == TRIPLE_TERM_DEPTH_MAX:
+            raise ValueError(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep")
+        case _Value(type="triple", value=_Parts() as of):
+            parts: Any = (_term(part, scope, depth + 1) for part in (of.subject, of.predicate, of.object))
+            return _valid(TripleTerm(*parts))
+        case _:
+            raise ValueError(f"a term of unknown type {value.type!r}, or with a value of another type")
 
 
 def _valid(term: Checked) -> Checked:

@@ -1,4 +1,4 @@
-"""Patterns of the algebra as SPARQL 1.1 text, for endpoints.
+"""Patterns of the algebra as SPARQL text, for endpoints; of SPARQL 1.2 only where they have triple terms.
 
 Blank nodes of a pattern become variables with names of their own, and every part but plain triples gets braces, so that
 filters have the scope that they have in the algebra.
@@ -14,8 +14,9 @@ from typing import assert_never
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import ExpressionWriter, path_text
 from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.algebra.triple_terms import statements, with_terms
 from sparql_gpm.pattern import Expression, Node, Pattern, Variable
-from sparql_gpm.terms import IRI, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, Literal, Term, TripleTerm, to_ntriples
 
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
@@ -33,12 +34,15 @@ def values_text(variables: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def key_text(term: Term) -> str | None:
-    """The text of a term in SPARQL 1.1; None for what no endpoint has: blank nodes, invalid IRIs, terms of RDF 1.2."""
+    """The text of a term in SPARQL; None for what no endpoint has: blank nodes, and invalid IRIs."""
     match term:
         case IRI(value):
             return None if _NO_IRI.search(value) else f"<{value}>"
-        case Literal(direction=""):
+        case Literal():
             return to_ntriples(term)
+        case TripleTerm(subject, predicate, target):
+            parts = [text for part in (subject, predicate, target) if (text := key_text(part)) is not None]
+            return f"<<( {' '.join(parts)} )>>" if len(parts) == len("spo") else None
         case _:
             return None
 
@@ -125,9 +129,12 @@ class SparqlWriter:
 
     def _triples(self, pattern: algebra.BGP) -> Iterator[str]:
         number = next(self._patterns)
-        for triple in pattern.triples:
-            middle = _node(triple.predicate, number) if isinstance(triple, algebra.Triple) else path_text(triple.path)
-            yield f"{_node(triple.subject, number)} {middle} {_node(triple.object, number)} ."
+        for triple, terms in statements(pattern.triples):
+            node = with_terms(lambda each: _node(each, number), terms)
+            middle = node(triple.predicate) if isinstance(triple, algebra.Triple) else path_text(triple.path)
+            yield f"{node(triple.subject)} {middle} {node(triple.object)} ."
+            visible = (parts.term for parts in terms if not parts.term.name.startswith("_:"))
+            yield from (f"BIND ({node(term)} AS ?{term.name})" for term in visible)
 
 
 def _node(node: Node, pattern: int) -> str:

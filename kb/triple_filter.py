@@ -43,14 +43,14 @@ class TripleFilter:
 
 def _wanted(pattern: Pattern) -> Iterator[tuple[pyoxigraph.NamedNode | None, Ends]]:
     """Predicate and ends of each triple pattern; those inside GRAPH and SERVICE are kept too, which does no harm."""
-    for triple in (triple for node in walk(pattern) if isinstance(node, algebra.BGP) for triple in node.triples):
-        if isinstance(triple, algebra.PathTriple):
-            for predicate in _links(triple.path):
-                yield predicate, (None, None)
-        else:
-            verb = triple.predicate
-            named = pyoxigraph.NamedNode(verb.value) if isinstance(verb, IRI) else None
-            yield named, (_constant(triple.subject), _constant(triple.object))
+    for member in (member for node in walk(pattern) if isinstance(node, algebra.BGP) for member in node.triples):
+        match member:
+            case algebra.PathTriple(_, path, _):
+                for predicate in _links(path):
+                    yield predicate, (None, None)
+            case algebra.Triple(subject, verb, target):
+                named = pyoxigraph.NamedNode(verb.value) if isinstance(verb, IRI) else None
+                yield named, (_constant(subject), _constant(target))
 
 
 def _links(path: Path) -> Iterator[pyoxigraph.NamedNode | None]:

@@ -18,7 +18,8 @@ import numpy as np
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.canonical import renamed
 from sparql_gpm.algebra.scope import in_scope
-from sparql_gpm.algebra.traversal import map_children
+from sparql_gpm.algebra.traversal import map_children, map_nodes
+from sparql_gpm.algebra.triple_terms import statements
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -29,8 +30,6 @@ from sparql_gpm.terms import IRI, Term
 
 TermTriple = tuple[Term, Term, Term]
 Bindings = Mapping[str, Term]
-_HIDDEN = " "
-"""Begins the names of variables that the pattern hides; no variable of a query has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,8 @@ def lineage(
     background: Background | None = None,
 ) -> Lineage:
     """The lineage of a solution of a pattern in an event, which is a batch of one; raises BackgroundError."""
-    opened = _opened(pattern, count())
+    written = repr(pattern)
+    opened = _opened(pattern, next(name for n in count() if (name := f"hidden{n}_") not in written), count())
     found = compile_pattern(opened, dictionary, evaluator, background).match(event)
     columns = {name: dictionary.terms(column.tolist()) for name, column in found.columns.items()}
     graph = _Graph([tuple(dictionary.terms(row)) for row in np.array(event.terms).T.tolist()])
@@ -67,25 +67,36 @@ def lineage(
     return traced
 
 
-def _opened(pattern: Pattern, numbers: Iterator[int]) -> Pattern:
-    """The pattern with all its variables in scope: blank nodes are variables, and subqueries their patterns."""
+def _opened(pattern: Pattern, hidden: str, numbers: Iterator[int]) -> Pattern:
+    """The pattern with all its variables in scope: blank nodes are variables, and subqueries their patterns.
+
+    hidden  begins the names of variables that the pattern hides; no other variable has it
+    """
+
+    def inside(child: Pattern) -> Pattern:
+        return _opened(child, hidden, numbers)
+
+    def visible(node: Node) -> Node:
+        is_hidden = isinstance(node, Variable) and node.name.startswith("_:")
+        return Variable(hidden + node.name[2:].encode().hex()) if is_hidden and isinstance(node, Variable) else node
+
     match pattern:
         case algebra.Project(inner, variables):
-            below = _opened(inner, numbers)
-            hidden = sorted(name for name in in_scope(below) if name not in variables and not name.startswith(_HIDDEN))
-            return renamed(below, {name: f"{_HIDDEN}{name} {next(numbers)}" for name in hidden})
+            below = inside(inner)
+            own = sorted(name for name in in_scope(below) if name not in variables and not name.startswith(hidden))
+            return renamed(below, {name: f"{hidden}{name}_{next(numbers)}" for name in own})
         case algebra.Distinct(inner) | algebra.Slice(inner) | algebra.OrderBy(inner) | algebra.Group(inner):
-            return _opened(inner, numbers)
+            return inside(inner)
         case algebra.BGP(triples):
-            return algebra.BGP(tuple(_visible(triple) for triple in triples))
+            return algebra.BGP(tuple(map_nodes(member, visible) for member in triples))
         case algebra.Extend(inner, variable, expression):
-            below = _opened(inner, numbers)
+            below = inside(inner)
             return algebra.Extend(below, variable, expression) if variable not in in_scope(below) else below
         case algebra.Minus(left):
-            return _opened(left, numbers)
+            return inside(left)
         case algebra.Filter(inner=inner) if _is_grouped(inner):
-            return _opened(inner, numbers)
-    return map_children(pattern, lambda child: _opened(child, numbers))
+            return inside(inner)
+    return map_children(pattern, inside)
 
 
 def _is_grouped(pattern: Pattern) -> bool:
@@ -98,23 +109,11 @@ def _is_grouped(pattern: Pattern) -> bool:
     return False
 
 
-def _visible(triple: Triple | PathTriple) -> Triple | PathTriple:
-    """The triple pattern with a variable in scope for each blank node."""
-
-    def node(one: Node) -> Node:
-        hidden = isinstance(one, Variable) and one.name.startswith("_:")
-        return Variable(_HIDDEN + one.name[2:]) if hidden and isinstance(one, Variable) else one
-
-    if isinstance(triple, PathTriple):
-        return PathTriple(node(triple.subject), triple.path, node(triple.object))
-    return Triple(node(triple.subject), node(triple.predicate), node(triple.object))
-
-
 def _triple_patterns(pattern: Pattern, home: Node | None) -> Iterator[tuple[Node | None, Triple | PathTriple]]:
     """Every triple pattern with the knowledge base that it is matched in; None: the event's graph."""
     match pattern:
         case algebra.BGP(triples):
-            yield from ((home, triple) for triple in triples)
+            yield from ((home, triple) for triple, _ in statements(triples))
         case algebra.Graph(name, inner) | algebra.Service(name, inner):
             yield from _triple_patterns(inner, name)
         case algebra.Join(left, right) | algebra.LeftJoin(left, right) | algebra.Union(left, right):

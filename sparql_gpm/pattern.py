@@ -180,11 +180,15 @@ class TermParts:
     object: Node
 
 
+Member = Triple | PathTriple | TermParts
+"""A member of a basic graph pattern; the `term` of TermParts is bound by another member of the same one."""
+
+
 @dataclass(frozen=True, slots=True)
 class BGP:
     """A basic graph pattern; the empty one is the unit of join."""
 
-    triples: tuple[Triple | PathTriple | TermParts, ...]
+    triples: tuple[Member, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,14 @@ def counts(pattern: Pattern) -> bool:
 
 
 def computes(pattern: Pattern) -> bool:
-    """True if its solutions may hold terms that are neither in the data nor in the pattern."""
-    return any(isinstance(node, algebra.Extend | algebra.Group) for node in walk(pattern))
+    """True if its solutions may hold terms that are nodes neither of the data nor of the pattern."""
+    return any(isinstance(node, algebra.Extend | algebra.Group) or _takes_apart(node) for node in walk(pattern))
+
+
+def _takes_apart(pattern: Pattern) -> bool:
+    """True if it reads the parts of triple terms."""
+    members = pattern.triples if isinstance(pattern, algebra.BGP) else ()
+    return any(isinstance(member, algebra.TermParts) for member in members)
 
 
 def is_ordered(pattern: Pattern) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.analysis import counts, is_volatile
-from sparql_gpm.algebra.traversal import expressions_of, map_children, map_expressions, map_operands, walk
+from sparql_gpm.algebra.traversal import expressions_of, map_children, map_expressions, map_nodes, map_operands, walk
 from sparql_gpm.pattern import Expression, Node, Pattern, Variable
 
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -53,7 +53,7 @@ class _Renaming:
         renamed = map_expressions(map_children(pattern, self.pattern), self._expression)
         match renamed:
             case algebra.BGP(triples):
-                return algebra.BGP(tuple(map(self._triple, triples)))
+                return algebra.BGP(tuple(map_nodes(member, self._node) for member in triples))
             case algebra.Extend():
                 return replace(renamed, variable=self._name(renamed.variable))
             case algebra.Values() | algebra.Project():
@@ -68,14 +68,6 @@ class _Renaming:
                 named = tuple((self._name(name), aggregate) for name, aggregate in aggregates)
                 return algebra.Group(inner, tuple((self._name(name), key) for name, key in keys), named)
         return renamed
-
-    def _triple(self, triple: algebra.Triple | algebra.PathTriple) -> algebra.Triple | algebra.PathTriple:
-        renamed = replace(triple, subject=self._node(triple.subject), object=self._node(triple.object))
-        return (
-            replace(renamed, predicate=self._node(renamed.predicate))
-            if isinstance(renamed, algebra.Triple)
-            else renamed
-        )
 
     def _expression(self, expression: Expression) -> Expression:
         match expression:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparql_gpm import pattern as algebra
-from sparql_gpm.algebra.expression_text import ExpressionWriter, path_text
+from sparql_gpm.algebra.expression_text import ExpressionWriter
+from sparql_gpm.algebra.parts import triple_text
 from sparql_gpm.algebra.rewrite import conjuncts, push_filters
 from sparql_gpm.algebra.traversal import children
+from sparql_gpm.algebra.triple_terms import statements
 from sparql_gpm.pattern import Node, Pattern, Variable
 from sparql_gpm.terms import to_ntriples
 
@@ -67,8 +69,9 @@ def _title(pattern: Pattern) -> str:
 def _inputs(pattern: Pattern) -> Iterator[list[str]]:
     match pattern:
         case algebra.BGP(triples):
-            for triple in triples:
-                yield [_triple_line(triple)]
+            for triple, terms in statements(triples):
+                scan = "path" if isinstance(triple, algebra.PathTriple) else "scan"
+                yield [f"{scan} {triple_text(triple, terms)}"]
         case algebra.Join(left, right):
             yield from _inputs(left)
             yield from _inputs(right)
@@ -78,13 +81,6 @@ def _inputs(pattern: Pattern) -> Iterator[list[str]]:
                 yield [f"filter {expression_text(conjunct)}"]
         case _:
             yield list(_lines(pattern))
-
-
-def _triple_line(triple: algebra.Triple | algebra.PathTriple) -> str:
-    subject, object_ = _node(triple.subject), _node(triple.object)
-    if isinstance(triple, algebra.Triple):
-        return f"scan {subject} {_node(triple.predicate)} {object_}"
-    return f"path {subject} {path_text(triple.path)} {object_}"
 
 
 def _node(node: Node) -> str:

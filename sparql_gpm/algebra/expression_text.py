@@ -1,4 +1,4 @@
-"""Expressions and property paths as SPARQL 1.1 text, for endpoints and for `explain`."""
+"""Expressions and property paths as SPARQL text, for endpoints and for `explain`."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
@@ -10,15 +10,20 @@ from types import MappingProxyType
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import path_text
 from sparql_gpm.algebra.rewrite import conjuncts, connected
-from sparql_gpm.pattern import EMPTY, Expression, Node, PathTriple, Pattern, Triple, Variable
+from sparql_gpm.algebra.triple_terms import statements, with_terms
+from sparql_gpm.pattern import EMPTY, Expression, Member, Node, PathTriple, Pattern, TermParts, Triple, Variable
 from sparql_gpm.terms import IRI, to_ntriples
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part: a triple pattern, a condition of a FILTER, or a group (OPTIONAL apart, which takes nothing away)."""
+    """A part: a triple pattern, a condition of a FILTER, or a group (OPTIONAL apart, which takes nothing away).
+
+    terms   the triple terms in the triple pattern
+    """
 
     triple: Triple | PathTriple | None = None
+    terms: tuple[TermParts, ...] = ()
     condition: Expression | None = None
     group: Pattern | None = None
 
@@ -73,9 +78,11 @@ def _kept(
 
     match pattern:
         case algebra.BGP(triples):
-            first = len(found)
-            staying = [(place, each) for place, each in enumerate(triples, first) if stays(Part(triple=each))]
-            return algebra.BGP(tuple(others.get(place, each) for place, each in staying))
+            members: list[Member] = []
+            for place, (triple, terms) in enumerate(statements(triples), len(found)):
+                if stays(Part(triple, terms)):
+                    members += [others.get(place, triple), *terms]
+            return algebra.BGP(tuple(members))
         case algebra.Join(left, right):
             return algebra.Join(inside(left), inside(right))
         case algebra.Filter(condition, inner):
@@ -94,10 +101,11 @@ def _kept(
     return pattern if stays(Part(group=pattern)) else EMPTY
 
 
-def triple_text(triple: Triple | PathTriple) -> str:
-    """A triple pattern as SPARQL has it."""
-    predicate = path_text(triple.path) if isinstance(triple, PathTriple) else _node(triple.predicate)
-    return f"{_node(triple.subject)} {predicate} {_node(triple.object)}"
+def triple_text(triple: Triple | PathTriple, terms: Iterable[TermParts]) -> str:
+    """A triple pattern, and the triple terms in it, as SPARQL has it."""
+    text = with_terms(_node, terms)
+    predicate = path_text(triple.path) if isinstance(triple, PathTriple) else text(triple.predicate)
+    return f"{text(triple.subject)} {predicate} {text(triple.object)}"
 
 
 def _node(node: Node) -> str:

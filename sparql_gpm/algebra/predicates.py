@@ -7,7 +7,7 @@ from typing import assert_never
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.traversal import children, exists_in, expressions_of, subpaths
-from sparql_gpm.pattern import Expression, Path, Pattern
+from sparql_gpm.pattern import Expression, Member, Path, Pattern
 from sparql_gpm.terms import IRI
 
 Predicates = frozenset[IRI] | None
@@ -20,7 +20,7 @@ def predicates_of(pattern: Pattern) -> Predicates:
         case algebra.Graph() | algebra.Service():
             return frozenset()
         case algebra.BGP(triples):
-            return _all_of(map(_of_triple, triples))
+            return _all_of(map(_of_member, triples))
         case _:
             tests = map(predicates_in, expressions_of(pattern))
             return _all_of([*map(predicates_of, children(pattern)), *tests])
@@ -31,13 +31,18 @@ def predicates_in(expression: Expression) -> Predicates:
     return _all_of(predicates_of(exists.pattern) for exists in exists_in(expression))
 
 
-def _of_triple(triple: algebra.Triple | algebra.PathTriple) -> Predicates:
-    if isinstance(triple, algebra.Triple):
-        return frozenset((triple.predicate,)) if isinstance(triple.predicate, IRI) else None
-    ends = triple.subject, triple.object
-    if _may_be_empty(triple.path) and all(isinstance(end, algebra.Variable) for end in ends):
-        return None  # every node of the graph is related to itself
-    return _of_path(triple.path)
+def _of_member(member: Member) -> Predicates:
+    match member:
+        case algebra.TermParts():
+            return frozenset()
+        case algebra.Triple(_, predicate, _):
+            return frozenset((predicate,)) if isinstance(predicate, IRI) else None
+        case algebra.PathTriple(algebra.Variable(), path, algebra.Variable()) if _may_be_empty(path):
+            return None  # every node of the graph is related to itself
+        case algebra.PathTriple(_, path, _):
+            return _of_path(path)
+        case _:
+            assert_never(member)
 
 
 def _of_path(path: Path) -> Predicates:

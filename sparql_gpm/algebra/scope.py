@@ -5,11 +5,11 @@ A blank node of a pattern (a `_:` variable) is never counted: it is not visible 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sparql_gpm import pattern as algebra
-from sparql_gpm.algebra.traversal import children, expressions_of, subexpressions, walk
-from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Pattern, Variable
+from sparql_gpm.algebra.traversal import children, expressions_of, nodes, subexpressions, walk
+from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Member, Pattern, Variable
 from sparql_gpm.terms import IRI
 
 
@@ -80,6 +80,11 @@ def iterations(expression: Expression) -> tuple[Iteration, ...]:
     return tuple(node for node in subexpressions(expression) if isinstance(node, Iteration))
 
 
+def labels(members: Iterable[Member]) -> frozenset[str]:
+    """The blank nodes of some members of a basic graph pattern."""
+    return frozenset(name for name in _names(members) if name.startswith("_:"))
+
+
 def background_names(pattern: Pattern) -> tuple[IRI | Variable, ...]:
     """The names after GRAPH, each once, in the order written, EXISTS included."""
     return tuple(dict.fromkeys(node.name for node in walk(pattern) if isinstance(node, algebra.Graph)))
@@ -89,12 +94,14 @@ def _own(pattern: Pattern) -> frozenset[str]:
     """The variables that the node itself binds, apart from its children."""
     match pattern:
         case algebra.BGP(triples):
-            nodes = [node for triple in triples for node in (triple.subject, triple.object)]
-            nodes += [triple.predicate for triple in triples if isinstance(triple, algebra.Triple)]
-            return _visible(node.name for node in nodes if isinstance(node, Variable))
+            return _visible(_names(triples))
         case algebra.Extend(_, variable, _) | algebra.Graph(Variable(variable)) | algebra.Service(Variable(variable)):
             return _visible((variable,))
     return frozenset()
+
+
+def _names(members: Iterable[Member]) -> Iterator[str]:
+    return (node.name for member in members for node in nodes(member) if isinstance(node, Variable))
 
 
 def _visible(names: Iterable[str]) -> frozenset[str]:

@@ -12,7 +12,9 @@ from enum import Enum, auto
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.analysis import is_volatile
 from sparql_gpm.algebra.rewrite import conjuncts, decided_by
-from sparql_gpm.pattern import BGP, EMPTY, Expression, Extend, Filter, Join, LeftJoin, Minus, Pattern, Variable
+from sparql_gpm.algebra.traversal import nodes
+from sparql_gpm.algebra.triple_terms import statements
+from sparql_gpm.pattern import BGP, EMPTY, Expression, Extend, Filter, Join, LeftJoin, Member, Minus, Pattern, Variable
 
 
 class Kind(Enum):
@@ -28,11 +30,12 @@ class Kind(Enum):
 class Stage:
     """A triple pattern, a pattern that is joined, GRAPH or SERVICE; or an operator over all stages before.
 
-    node    of an operator (OPTIONAL, MINUS, BIND, FILTER) EMPTY stands in place of what it is over
+    node    of a triple pattern it is a BGP, with the triple terms in it; of an operator (OPTIONAL, MINUS, BIND, FILTER)
+            EMPTY stands in place of what it is over
     """
 
     kind: Kind
-    node: algebra.Triple | algebra.PathTriple | Pattern
+    node: Pattern
 
 
 def stages(pattern: Pattern, filters: Sequence[Expression] = ()) -> tuple[Stage, ...]:
@@ -70,10 +73,8 @@ def together(some: Sequence[Stage]) -> Pattern:
 
 def _grown(pattern: Pattern, stage: Stage) -> Pattern:
     match stage.node:
-        case algebra.Triple() | algebra.PathTriple() as triple:
-            if isinstance(pattern, BGP):
-                return BGP((*pattern.triples, triple))
-            return Join(pattern, BGP((triple,)))
+        case BGP(triples) if stage.kind is Kind.TRIPLE and isinstance(pattern, BGP):
+            return BGP((*pattern.triples, *triples))
         case LeftJoin(_, right, condition) if stage.kind is Kind.OVER:
             return LeftJoin(pattern, right, condition)
         case Minus(_, right) if stage.kind is Kind.OVER:
@@ -116,7 +117,7 @@ def _operands(pattern: Pattern) -> list[Pattern]:
 def _joined(pattern: Pattern) -> Iterator[Stage]:
     match pattern:
         case BGP(triples):
-            yield from (Stage(Kind.TRIPLE, triple) for triple in triples)
+            yield from (Stage(Kind.TRIPLE, BGP((triple, *terms))) for triple, terms in statements(triples))
         case algebra.Graph() | algebra.Service():
             yield Stage(Kind.KNOWLEDGE, pattern)
         case _:
@@ -138,15 +139,15 @@ def _ordered(segment: Sequence[Stage]) -> Iterator[Stage]:
 
 def _cost(stage: Stage, known: set[str]) -> tuple[bool, bool]:
     """The cost of a triple pattern next: (a path without a given end, a product with those before)."""
-    assert isinstance(stage.node, algebra.Triple | algebra.PathTriple), stage
-    own, ends = _variables(stage), (stage.node.subject, stage.node.object)
-    given = own & known or not all(isinstance(end, Variable) for end in ends)
-    return isinstance(stage.node, algebra.PathTriple) and not given, bool(known) and not own & known
+    triple, own = _members(stage)[0], _variables(stage)
+    given = own & known or not all(isinstance(end, Variable) for end in (triple.subject, triple.object))
+    return isinstance(triple, algebra.PathTriple) and not given, bool(known) and not own & known
 
 
 def _variables(stage: Stage) -> set[str]:
-    assert isinstance(stage.node, algebra.Triple | algebra.PathTriple), stage
-    nodes = [stage.node.subject, stage.node.object]
-    if isinstance(stage.node, algebra.Triple):
-        nodes.append(stage.node.predicate)
-    return {node.name for node in nodes if isinstance(node, Variable)}
+    return {node.name for member in _members(stage) for node in nodes(member) if isinstance(node, Variable)}
+
+
+def _members(stage: Stage) -> Sequence[Member]:
+    assert isinstance(stage.node, BGP), stage
+    return stage.node.triples

@@ -1,12 +1,13 @@
-"""Traversal of patterns, expressions and paths: the one module that knows what stands below what."""
+"""Traversal of patterns, their members, expressions and paths: the one module that knows what stands below what."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from sparql_gpm import pattern as algebra
-from sparql_gpm.pattern import Aggregate, Exists, Expression, Path, Pattern
+from sparql_gpm.pattern import Aggregate, Exists, Expression, Member, Node, Path, Pattern, Variable
 
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -110,6 +111,34 @@ def walk(pattern: Pattern) -> Iterator[Pattern]:
     for expression in expressions_of(pattern):
         for exists in exists_in(expression):
             yield from walk(exists.pattern)
+
+
+def nodes(member: Member) -> tuple[Node, ...]:
+    """The nodes of a member of a basic graph pattern."""
+    match member:
+        case algebra.Triple(subject, predicate, target):
+            return (subject, predicate, target)
+        case algebra.PathTriple(subject, _, target):
+            return (subject, target)
+        case algebra.TermParts(term, subject, predicate, target):
+            return (term, subject, predicate, target)
+        case _:
+            assert_never(member)
+
+
+def map_nodes(member: Member, change: Callable[[Node], Node]) -> Member:
+    """The member with `change` applied to its nodes; the variable of a triple term must stay one."""
+    match member:
+        case algebra.Triple(subject, predicate, target):
+            return algebra.Triple(change(subject), change(predicate), change(target))
+        case algebra.PathTriple(subject, path, target):
+            return algebra.PathTriple(change(subject), path, change(target))
+        case algebra.TermParts(term, subject, predicate, target):
+            named = change(term)
+            assert isinstance(named, Variable), named
+            return algebra.TermParts(named, change(subject), change(predicate), change(target))
+        case _:
+            assert_never(member)
 
 
 def subpaths(path: Path) -> Iterator[Path]:

@@ -14,11 +14,9 @@ from sparql_gpm.matching.bgp_view import ALL, BatchView
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs, reached
 from sparql_gpm.matching.pattern_expression import PatternExpression
+from sparql_gpm.matching.term_parts import Slot, TermPattern
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import UNIT, Relation, nothing
-
-Slot = str | int
-"""A position of a triple pattern: the name of a variable, or the id of a constant."""
 
 _FRAME = "\0frame"
 _EQUAL = "\0equal"
@@ -30,6 +28,7 @@ _FEW_FACTOR = 4
 class Scan:
     """One triple pattern.
 
+    terms       the triple terms in it, each before those inside of it
     given       variables that a filter compares with a constant: only triples that have it there are read
     conditions  filters that read nothing but the triple: they are applied to its solutions at once
     """
@@ -37,6 +36,7 @@ class Scan:
     subject: Slot
     predicate: Slot
     object: Slot
+    terms: tuple[TermPattern, ...] = ()
     given: tuple[tuple[str, int], ...] = ()
     conditions: tuple[PatternExpression, ...] = ()
 
@@ -57,11 +57,12 @@ class Scan:
     def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
         """Its solutions in the live events, or those `among` them, by event, in the order of the triples."""
         if not isinstance(self.predicate, int):
-            return self._of_any_predicate(frames.view, live)
+            return _taken_apart(self._of_any_predicate(frames.view, live), self.terms, frames.view)
         found = frames.view.triples(self.predicate, self.fixed(self.subject), self.fixed(self.object), among)
         some = ALL if live is None else live[found.events]
         ends = ((self.subject, found.subjects), (self.object, found.objects))
-        return _named(found.events[some], [(slot, column(some)) for slot, column in ends if isinstance(slot, str)])
+        named = _named(found.events[some], [(slot, column(some)) for slot, column in ends if isinstance(slot, str)])
+        return _taken_apart(named, self.terms, frames.view)
 
     def _of_any_predicate(self, view: BatchView, live: Mask | None) -> Relation:
         batch = view.batch
@@ -77,11 +78,12 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class PathScan:
-    """One property path pattern."""
+    """One property path pattern; `terms` as of `Scan`."""
 
     subject: Slot
     path: CompiledPath
     object: Slot
+    terms: tuple[TermPattern, ...] = ()
 
     def slots(self) -> tuple[Slot, ...]:
         """Subject and object."""
@@ -112,7 +114,8 @@ class PathScan:
         for slot, column in ((self.subject, subjects), (self.object, objects)):
             if isinstance(slot, int):
                 fits &= column == slot
-        return _named(events[fits], [(self.subject, subjects[fits]), (self.object, objects[fits])])
+        named = _named(events[fits], [(self.subject, subjects[fits]), (self.object, objects[fits])])
+        return _taken_apart(named, self.terms, frames.view)
 
     def is_anchored(self, frames: Frames, known: Sequence[Relation]) -> bool:
         """True if an end of the path is given."""
@@ -132,6 +135,19 @@ class PathScan:
 
 
 TriplePattern = Scan | PathScan
+
+
+def variables_of(scan: TriplePattern) -> frozenset[str]:
+    """The variables that each solution of a pattern binds."""
+    slots = (*scan.slots(), *(slot for term in scan.terms for slot in term.parts))
+    return frozenset(slot for slot in slots if isinstance(slot, str))
+
+
+def _taken_apart(relation: Relation, terms: Sequence[TermPattern], view: BatchView) -> Relation:
+    """The rows whose triple terms have the parts of these."""
+    for term in terms:
+        relation = term.apply(relation, view.parts)
+    return relation
 
 
 def _bound(slot: Slot, known: Sequence[Relation]) -> Anchor | None:
@@ -164,7 +180,7 @@ def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
     relations = scan_all(scans, frames)
     if frames.graphs is None:
         return join_all(relations, (), frames)
-    used = frames.substituted({slot for scan in scans for slot in scan.slots() if isinstance(slot, str)})
+    used = frames.substituted({variable for scan in scans for variable in variables_of(scan)})
     numbers = frames.all()
     seed = Relation(len(numbers), frames.graphs, {_FRAME: numbers, **{v: frames.bindings[v] for v in used}})
     with events_of(np.arange(len(frames.view), dtype=np.int64)):

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrays.columns import in_ranges
 from sparql_gpm.columns import EventBatch, Ids, Mask
+from sparql_gpm.matching.term_parts import KnownParts
 from sparql_gpm.relations.keys import first_rows
 
 _Key = tuple[int, int | None, int | None]
@@ -42,12 +43,14 @@ class BatchView:
     """The graphs of a batch; row numbers are places in its triple columns.
 
     grouped     looks triples up that are grouped already
+    parts       of the triple terms that patterns take apart
 
     Everything is computed on first use and kept: a view must not outlive its batch's ids.
     """
 
     def __init__(self, batch: EventBatch, grouped: Grouped | None = None) -> None:
         self.batch = batch
+        self.parts = KnownParts()
         self._grouped = grouped
         self._events: Ids | None = None
         self._rows: dict[_Key, Ids] = {}

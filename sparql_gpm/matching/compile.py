@@ -9,18 +9,20 @@ from typing import assert_never
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.analysis import is_ordered, is_static, is_volatile, needed_variables
 from sparql_gpm.algebra.rewrite import conjuncts, decided_by, filtered, push_filters
-from sparql_gpm.algebra.scope import in_scope, mentioned
+from sparql_gpm.algebra.scope import in_scope, labels, mentioned
 from sparql_gpm.algebra.traversal import children, exists_in, subpaths, walk
+from sparql_gpm.algebra.triple_terms import statements
 from sparql_gpm.background import Background, BackgroundError
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching import operators
 from sparql_gpm.matching.background_operators import BindJoinOperator, GraphOperator, StaticOperator
-from sparql_gpm.matching.bgp import PathScan, Scan, Slot, TriplePattern
+from sparql_gpm.matching.bgp import PathScan, Scan, TriplePattern
 from sparql_gpm.matching.paths import CompiledPath
 from sparql_gpm.matching.pattern_expression import ExistsTest, Operator, PatternExpression
 from sparql_gpm.matching.scans import push_to_scans
+from sparql_gpm.matching.term_parts import Slot, TermPattern
 from sparql_gpm.pattern import Exists, Expression, Node, Path, Pattern, Variable
 from sparql_gpm.relations.relation import constant
 from sparql_gpm.terms import IRI
@@ -138,9 +140,9 @@ class Compiler:
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one is lifted if the other inputs cannot change what it sees."""
         match pattern:
-            case algebra.BGP(triples) if inputs.labels.isdisjoint(labels := _labels(pattern)):
-                inputs.scans.extend(self.scan(triple) for triple in triples)
-                inputs.labels |= labels
+            case algebra.BGP(triples) if inputs.labels.isdisjoint(own := labels(triples)):
+                inputs.scans.extend(self.scans(pattern))
+                inputs.labels |= own
             case algebra.Join(left, right):
                 self._collect(left, whole, inputs)
                 self._collect(right, whole, inputs)
@@ -155,13 +157,20 @@ class Compiler:
             case _:
                 inputs.others.append(self._operator(pattern))
 
-    def scan(self, triple: algebra.Triple | algebra.PathTriple) -> TriplePattern:
-        """The scan of a triple pattern, without filters."""
-        subject, object_ = self._slot(triple.subject), self._slot(triple.object)
-        if isinstance(triple, algebra.Triple):
-            return Scan(subject, self._slot(triple.predicate), object_)
-        ids = {iri: self.dictionary.pin(iri) for iri in _iris(triple.path)}
-        return PathScan(subject, CompiledPath(triple.path, ids), object_)
+    def scans(self, pattern: algebra.BGP) -> Iterator[TriplePattern]:
+        """The scans of the triple patterns, without filters."""
+        for triple, parts in statements(pattern.triples):
+            subject, object_ = self._slot(triple.subject), self._slot(triple.object)
+            terms = tuple(map(self._term, parts))
+            if isinstance(triple, algebra.Triple):
+                yield Scan(subject, self._slot(triple.predicate), object_, terms)
+            else:
+                ids = {iri: self.dictionary.pin(iri) for iri in _iris(triple.path)}
+                yield PathScan(subject, CompiledPath(triple.path, ids), object_, terms)
+
+    def _term(self, of: algebra.TermParts) -> TermPattern:
+        parts = self._slot(of.subject), self._slot(of.predicate), self._slot(of.object)
+        return TermPattern(of.term.name, parts, self.dictionary)
 
     def _slot(self, node: Node) -> Slot:
         return node.name if isinstance(node, Variable) else self.dictionary.pin(node)
@@ -215,11 +224,6 @@ def _sides(pattern: Pattern) -> Iterator[Pattern]:
         yield from _sides(pattern.right)
     else:
         yield pattern
-
-
-def _labels(pattern: algebra.BGP) -> set[str]:
-    nodes = [node for triple in pattern.triples for node in (triple.subject, triple.object)]
-    return {node.name for node in nodes if isinstance(node, Variable) and node.name.startswith("_:")}
 
 
 def _iris(path: Path) -> Iterator[IRI]:

@@ -50,9 +50,9 @@ def counted(stages: Sequence[Stage], compiler: Compiler) -> Counted:
     steps: list[_Step] = []
     for stage in stages:
         match stage.node:
-            case algebra.Triple() | algebra.PathTriple() as triple:
-                scans.append(compiler.scan(triple))
-                steps.append(_scanned(compiler.scan(triple)))
+            case algebra.BGP() as triple if stage.kind is Kind.TRIPLE:
+                scans.extend(compiler.scans(triple))
+                steps.extend(map(_scanned, compiler.scans(triple)))
             case pattern:
                 scans.append(None)
                 steps.append(_over(pattern, compiler) if stage.kind is Kind.OVER else _joined(pattern, compiler))
@@ -123,7 +123,7 @@ def _frames_in(relation: Relation, frames: Frames) -> int:
 def _alone(scan: Scan, view: BatchView, live: Mask | None) -> int:
     """The live events with a triple that the pattern matches."""
     free = [slot for slot in scan.slots() if isinstance(slot, str)]
-    if not isinstance(scan.predicate, int) or len(set(free)) < len(free):
+    if scan.terms or not isinstance(scan.predicate, int) or len(set(free)) < len(free):
         found = scan.evaluate(Frames(view, live=live), live).events
         return 0 if found is None else _distinct(found)
     events = view.triples(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object)).events

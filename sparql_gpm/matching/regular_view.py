@@ -8,9 +8,10 @@ import numpy as np
 
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.lazy_terms import LazyTerms
-from sparql_gpm.matching.bgp import Scan, Slot, TriplePattern, keep_all
+from sparql_gpm.matching.bgp import Scan, TriplePattern, keep_all
 from sparql_gpm.matching.bgp_view import BatchView, Found, Some
 from sparql_gpm.matching.frames import Frames
+from sparql_gpm.matching.term_parts import Slot
 from sparql_gpm.regular_batch import RegularBatch, RegularTriple
 from sparql_gpm.relations.relation import Relation
 
@@ -95,7 +96,7 @@ def star(scans: Sequence[TriplePattern], frames: Frames, nameless: bool) -> Rela
 
 def _is_star(scans: Sequence[TriplePattern]) -> bool:
     """True if the patterns have one subject, constant predicates, and objects that are constants or other variables."""
-    plain = [scan for scan in scans if isinstance(scan, Scan) and isinstance(scan.predicate, int)]
+    plain = [scan for scan in scans if isinstance(scan, Scan) and isinstance(scan.predicate, int) and not scan.terms]
     subjects, objects = (
         {scan.subject for scan in plain},
         [scan.object for scan in plain if isinstance(scan.object, str)],

@@ -18,6 +18,7 @@ from sparql_gpm.matching.bgp import Scan
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.pattern_expression import Operator, PatternExpression
+from sparql_gpm.matching.term_parts import TermPattern, parts_of_one
 from sparql_gpm.relations.relation import Relation
 from sparql_gpm.relations.rows_by_key import RowsByKey, SolutionTuple
 
@@ -140,12 +141,38 @@ class _Lookup:
         return found
 
 
+class _Apart:
+    """A triple term of the rows, taken apart: its parts are checked, or added where their variables are new."""
+
+    def __init__(self, pattern: TermPattern, places: dict[str, int]) -> None:
+        """Gives places to the new variables."""
+        self._at = places[pattern.term]
+        self._dictionary = pattern.dictionary
+        self._constants = tuple(slot if isinstance(slot, int) else UNBOUND for slot in pattern.parts)
+        named = (slot if isinstance(slot, str) else None for slot in pattern.parts)
+        self._places = tuple(-1 if name is None else places.setdefault(name, len(places)) for name in named)
+
+    def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
+        """The rows whose term has such parts, with these."""
+        found: list[SolutionTuple] = []
+        for row in rows:
+            longer, parts = list(row), parts_of_one(row[self._at], self._dictionary)
+            for part, constant, place in zip(parts, self._constants, self._places, strict=False):
+                if place == len(longer):
+                    longer.append(part)
+                elif part != (constant or longer[place]):
+                    break
+            else:
+                found += [tuple(longer)] if parts else []
+        return found
+
+
 class _Plan:
     """The order of the joins, and the place of each variable in the rows that they extend."""
 
     def __init__(self, operator: operators.Join, relations: Sequence[Relation], variables: Sequence[str]) -> None:
         self._places: dict[str, int] = {}
-        self._steps: list[tuple[_Join | _Lookup, list[_Test]]] = []
+        self._steps: list[tuple[_Join | _Lookup | _Apart, list[_Test]]] = []
         self._waiting = list(operator.conditions)
         self._first = self._tests()
         scans = [scan for scan in operator.scans if isinstance(scan, Scan)]
@@ -156,6 +183,8 @@ class _Plan:
             scan = min(scans, key=self._cost)
             scans.remove(scan)
             self._steps.append((self._join(scan), self._tests()))
+            for term in scan.terms:
+                self._steps.append((_Apart(term, self._places), self._tests()))
         for relation in relations:
             lookup = _Lookup(relation, {v: self._places[v] for v in relation.columns if v in self._places})
             self._places |= {name: len(self._places) + place for place, name in enumerate(lookup.added)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.values import equals_only_itself
-from sparql_gpm.matching.bgp import Scan, TriplePattern
+from sparql_gpm.matching.bgp import Scan, TriplePattern, variables_of
 from sparql_gpm.matching.pattern_expression import PatternExpression
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 from sparql_gpm.terms import Term
@@ -49,7 +49,7 @@ def _with_conditions(
 
 def _decides(condition: PatternExpression, scan: TriplePattern) -> bool:
     unusual = condition.tests or condition.volatile or not condition.variables
-    return not unusual and condition.variables <= _tested(scan)
+    return not unusual and isinstance(scan, Scan) and condition.variables <= variables_of(scan)
 
 
 def _with_given(scan: TriplePattern, given: Mapping[str, int]) -> TriplePattern:

@@ -13,8 +13,9 @@ from sparql_gpm.algebra.describe import describe, expression_text
 from sparql_gpm.algebra.expression_text import path_text
 from sparql_gpm.algebra.stages import Kind, Stage
 from sparql_gpm.algebra.traversal import walk
+from sparql_gpm.algebra.triple_terms import statements, with_terms
 from sparql_gpm.parse import parse_group
-from sparql_gpm.pattern import BGP, EMPTY, Node, Variable
+from sparql_gpm.pattern import BGP, EMPTY, Member, Node, Variable
 from sparql_gpm.terms import IRI, RDF, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.explain.funnel import EdgeCount, FilterCount, Funnel, KnowledgeCount, PatternCount, StepCount
@@ -87,7 +88,7 @@ class _Written:
 
     query: Query
     define: Define
-    places: Mapping[algebra.Triple | algebra.PathTriple, int]
+    places: Mapping[Member, int]
 
     @staticmethod
     def of(query: Query, define: Define) -> _Written:
@@ -97,25 +98,24 @@ class _Written:
 
     def line(self, stage: Stage) -> int:
         """The line of the first triple pattern of a stage, or of the body."""
-        if isinstance(stage.node, algebra.Triple | algebra.PathTriple):
-            triples = [stage.node]
-        else:
-            triples = [triple for node in walk(stage.node) if isinstance(node, BGP) for triple in node.triples]
+        triples = [triple for node in walk(stage.node) if isinstance(node, BGP) for triple in node.triples]
         starts = [self.places[triple] for triple in triples if triple in self.places]
         return self._line_at(self.define.body.start + min(starts, default=0))
 
-    def text(self, node: algebra.Triple | algebra.PathTriple | algebra.Pattern) -> str:
+    def text(self, pattern: algebra.Pattern) -> str:
         """Triple patterns with the prefixes of the query; another pattern as `explain` shows it, on one line."""
-        match node:
-            case algebra.Triple(subject, predicate, target):
-                verb = "a" if predicate == IRI(RDF + "type") else self._node(predicate)
-                return f"{self._node(subject)} {verb} {self._node(target)}"
-            case algebra.PathTriple(subject, path, target):
-                return f"{self._node(subject)} {path_text(path)} {self._node(target)}"
-            case BGP(triples):
-                return " . ".join(map(self.text, triples))
-            case pattern:
-                return "; ".join(map(str.strip, describe(pattern).splitlines()))
+        if isinstance(pattern, BGP):
+            return " . ".join(self._triple(*each) for each in statements(pattern.triples))
+        return "; ".join(map(str.strip, describe(pattern).splitlines()))
+
+    def _triple(self, triple: algebra.Triple | algebra.PathTriple, terms: Sequence[algebra.TermParts]) -> str:
+        text = with_terms(self._node, terms)
+        match triple:
+            case algebra.PathTriple(_, path, _):
+                verb = path_text(path)
+            case algebra.Triple(_, predicate, _):
+                verb = "a" if predicate == IRI(RDF + "type") else text(predicate)
+        return f"{text(triple.subject)} {verb} {text(triple.object)}"
 
     def condition(self, condition: algebra.Expression) -> tuple[str, int]:
         """Text and line of a filter."""

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sparql_gpm.algebra.analysis import is_volatile
-from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
+from sparql_gpm.algebra.scope import certain, expression_variables, in_scope, labels
 from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.pattern import (
     BGP,
@@ -32,7 +32,6 @@ from sparql_gpm.pattern import (
     Minus,
     Pattern,
     Triple,
-    Variable,
 )
 from sparql_gpm.terms import IRI
 
@@ -71,7 +70,7 @@ def splits(node: Pattern) -> Iterator[tuple[Graph, Graph]]:
         case Graph(name, BGP(triples)) if len(triples) > 1:
             for place, triple in enumerate(triples):
                 others = triples[:place] + triples[place + 1 :]
-                if isinstance(triple, Triple) and not _labels(BGP((triple,))) & _labels(BGP(others)):
+                if isinstance(triple, Triple) and not labels((triple,)) & labels(others):
                     yield Graph(name, BGP(others)), Graph(name, BGP((triple,)))
 
 
@@ -88,11 +87,6 @@ def new_variables(left: Pattern, last: Graph) -> frozenset[str]:
 def is_keyed(left: Pattern, last: Graph) -> bool:
     """True if every solution of p binds key(k)."""
     return frozenset(keys_of(left, last)) <= certain(left)
-
-
-def _labels(pattern: BGP) -> set[str]:
-    nodes = [node for triple in pattern.triples for node in (triple.subject, triple.object)]
-    return {node.name for node in nodes if isinstance(node, Variable) and node.name.startswith("_:")}
 
 
 @dataclass(frozen=True, slots=True)

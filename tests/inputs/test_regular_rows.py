@@ -18,10 +18,15 @@ from pyarrow import parquet
 import spaseq
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.matching.regular_view import RegularView
 from sparql_gpm.numbered_names import NumberedNames
+from sparql_gpm.pattern import BGP, TermParts, Triple, Variable
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions
 from sparql_gpm.reading.closed_graphs import ClosedGraphs
 from sparql_gpm.regular_batch import RegularBatch
+from sparql_gpm.terms import IRI
 from spaseq.errors import RunError
 from spaseq.inputs.reading import StreamFormat
 from spaseq.inputs.streams import open_stream
@@ -186,6 +191,25 @@ def test_parts_of_regular_batches_have_the_triples_of_the_whole(tmp_path: Path) 
         assert [column.tolist() for column in (lazy.offsets, *lazy.terms)] == [
             column.tolist() for column in (made.offsets, *made.terms)
         ]
+
+
+def test_no_cell_of_a_regular_table_is_a_triple_term(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time,k,n\n1,A,x\n2,B,y\n")
+    template = HEAD + '<http://ex.org/s> prov:generatedAtTime ?time ; :k "{k}" ; :n <http://ex.org/{n}> .'
+    how = StreamFormat(template=parse_template(template, "t", (PROV_TIME,)))
+    dictionary = Dictionary()
+    (found,) = open_stream(str(path), "S", dictionary, _refuse, ReadOptions(), how)
+    assert isinstance(found.events, RegularBatch)
+    subject, kind, inner = map(Variable, ("s", "k", "o"))
+    for term in ("_:t", "s"):
+        triples = (
+            Triple(subject, IRI("http://ex.org/k"), kind),
+            Triple(subject, IRI("http://ex.org/n"), Variable("_:t")),
+        )
+        pattern = BGP((*triples, TermParts(Variable(term), inner, IRI("http://ex.org/p"), kind)))
+        matcher = compile_pattern(pattern, dictionary, ExpressionEvaluator(dictionary))
+        assert not len(matcher.match(RegularView(found.events)))
 
 
 def test_graphs_closed_in_ascending_order_are_those_closed_one_by_one() -> None:

@@ -109,6 +109,14 @@ def test_a_service_is_asked_as_the_query_says(world: World, server: str) -> None
     assert service == world.rows(f"?s :reads ?v . {GRAPH} {{ ?s :in ?room }}", str(world.folder / "kb.nt"))
 
 
+@pytest.mark.parametrize("about", ["a blank node", "the first of an order"])
+def test_reasons_name_the_triples_of_an_endpoint_as_those_of_a_file(world: World, about: str) -> None:
+    streams = {"S": world.folder / "events.nq"}
+    sources = str(world.folder / "kb.nt"), world.urls["oxigraph"]
+    file, endpoint = (spaseq.why(query(PATTERNS[about]), streams, 1, {DB: source}) for source in sources)
+    assert repr(file) == repr(endpoint) and "http://x/limit" in repr(file)
+
+
 def test_the_size_of_batches_changes_nothing(world: World) -> None:
     body = f"?s :reads ?v . {GRAPH} {{ ?s :in ?room OPTIONAL {{ ?s :label ?label }} }}"
     sources = [

@@ -28,22 +28,30 @@ def test_every_sort_of_term_is_read_and_what_is_missing_is_unbound() -> None:
         {"a": {"type": "literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"z": {"type": "typed-literal", "value": "2", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"a": {"type": "literal", "value": "e", "xml:lang": "EN"}, "z": {"type": "literal", "value": ""}},
-        {"a": {"type": "literal", "value": "e", "xml:lang": "AR", "its:dir": "rtl"}}, {}]}}"""
+        {"a": {"type": "literal", "value": "e", "xml:lang": "AR", "its:dir": "rtl"}},
+        {"a": {"type": "triple", "value": {"subject": {"type": "bnode", "value": "b"},
+            "predicate": {"type": "uri", "value": "http://x/p"},
+            "object": {"type": "triple", "value": {"subject": {"type": "uri", "value": "http://x/1"},
+                "predicate": {"type": "uri", "value": "http://x/p"},
+                "object": {"type": "literal", "value": "1"}}}}}}, {}]}}"""
+    inner = TripleTerm(IRI("http://x/1"), IRI("http://x/p"), Literal("1"))
     assert ResultReader(["a", "v1", "z"]).decode(text, "s") == [
         (IRI("http://x/1"), None, BlankNode("sxb")),
         (Literal("1", XSD + "int"), None, None),
         (None, None, Literal("2", XSD + "int")),
         (Literal("e", RDF_LANG_STRING, "en"), None, Literal("")),
         (Literal("e", RDF_DIR_LANG_STRING, "ar", "rtl"), None, None),
+        (TripleTerm(BlankNode("sxb"), IRI("http://x/p"), inner), None, None),
         (None, None, None),
     ]
-    assert ResultReader([]).decode(text, "s") == [()] * 6
+    assert ResultReader([]).decode(text, "s") == [()] * 7
 
 
-def test_what_an_endpoint_of_sparql_1_1_cannot_have_is_not_asked_for() -> None:
+def test_blank_nodes_and_invalid_iris_are_not_asked_for_and_other_terms_are() -> None:
     literal = Literal("e", RDF_DIR_LANG_STRING, "ar", "rtl")
-    assert [key_text(term) for term in (BlankNode("b"), literal, TripleTerm(IRI("urn:s"), IRI("urn:p"), literal))] == [
-        None, None, None,
+    subjects = IRI("urn:s"), BlankNode("b"), IRI("urn:a b")
+    assert [key_text(term) for term in (*subjects, *(TripleTerm(s, IRI("urn:p"), literal) for s in subjects))] == [
+        "<urn:s>", None, None, '<<( <urn:s> <urn:p> "e"@ar--rtl )>>', None, None,
     ]  # fmt: skip
     assert key_text(Literal("e", RDF_LANG_STRING, "en")) == '"e"@en'
 
@@ -69,7 +77,43 @@ def test_what_is_no_document_of_results_is_refused(text: bytes) -> None:
         ResultReader(["a"]).decode(text, "s")
 
 
-def test_a_term_of_an_unknown_type_is_refused() -> None:
-    text = b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": {"type": "triple", "value": ""}}]}}'
-    with pytest.raises(ValueError, match="unknown type 'triple'"):
-        ResultReader(["a"]).decode(text, "s")
+NO_PARTS = '{"subject": {"type": "uri", "value": "urn:s"}}'
+LITERAL = '{"type": "literal", "value": "l"}'
+URI = '{"type": "uri", "value": "urn:s"}'
+
+
+def triple(subject: str = URI, predicate: str = URI, target: str = URI, kind: str = "triple") -> str:
+    value = f'{{"subject": {subject}, "predicate": {predicate}, "object": {target}}}'
+    return f'{{"type": "{kind}", "value": {value}}}'
+
+
+def deep(depth: int) -> str:
+    term = URI
+    for _ in range(depth):
+        term = triple(target=term)
+    return term
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        ('{"type": "quad", "value": ""}', "unknown type 'quad'"),
+        ('{"type": "triple", "value": ""}', "type 'triple', or with a value of another type"),
+        (f'{{"type": "triple", "value": {NO_PARTS}}}', "missing required field `predicate`"),
+        (triple(kind="uri"), "type 'uri', or with a value of another type"),
+        (triple(subject=LITERAL), "a subject or predicate of a triple term is of another kind"),
+        (triple(predicate=triple()), "a subject or predicate of a triple term is of another kind"),
+        (triple(target='{"type": "uri", "value": "s"}'), "not an absolute IRI"),
+        (deep(101), "triple terms more than 100 deep"),
+        (deep(2_000), "more than 100 deep|not SPARQL JSON results"),
+    ],
+)
+def test_what_is_no_term_is_refused(term: str, message: str) -> None:
+    text = f'{{"head": {{"vars": ["a"]}}, "results": {{"bindings": [{{"a": {term}}}]}}}}'
+    with pytest.raises(ValueError, match=message):
+        ResultReader(["a"]).decode(text.encode(), "s")
+
+
+def test_triple_terms_as_deep_as_terms_may_be_are_read() -> None:
+    text = f'{{"head": {{"vars": ["a"]}}, "results": {{"bindings": [{{"a": {deep(99)}}}]}}}}'
+    assert len(ResultReader(["a"]).decode(text.encode(), "s")) == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from automata.plan.expression import Contiguity
 from sparql_gpm.algebra.stages import Kind, Stage
-from sparql_gpm.pattern import BGP, EMPTY, Extend, Filter, Join, LeftJoin, Minus, PathTriple, Pattern, Triple
+from sparql_gpm.pattern import BGP, EMPTY, Extend, Filter, Join, LeftJoin, Minus, Pattern, Triple
 from tests.reference.gpm import Gpm, dataset_of
 from tests.reference.graph import Solution, compatible, solutions
 from tests.reference.run import MATCH, Run, events_of, time_of_last, within
@@ -27,8 +27,8 @@ def cut_off(parts: Sequence[Stage]) -> Pattern:
     found: Pattern = EMPTY
     for part in parts:
         node = part.node
-        if isinstance(node, Triple | PathTriple):
-            found = BGP((*found.triples, node)) if isinstance(found, BGP) else Join(found, BGP((node,)))
+        if isinstance(node, BGP) and isinstance(found, BGP):
+            found = BGP((*found.triples, *node.triples))
         elif part.kind is not Kind.OVER:
             found = Join(found, node)
         elif isinstance(node, LeftJoin):
@@ -50,7 +50,11 @@ def left_over(parts: Sequence[Stage], events: Sequence[Solves]) -> list[int]:
 
 def alone(parts: Sequence[Stage], events: Sequence[Solves]) -> list[int | None]:
     """For each triple pattern the number of events with a solution of it alone; None for other parts, and paths."""
-    return [sum(has(BGP((part.node,))) for has in events) if isinstance(part.node, Triple) else None for part in parts]
+    return [sum(has(part.node) for has in events) if _is_plain(part.node) else None for part in parts]
+
+
+def _is_plain(pattern: Pattern) -> bool:
+    return isinstance(pattern, BGP) and bool(pattern.triples) and isinstance(pattern.triples[0], Triple)
 
 
 def solving(gpm: Gpm, events: Events, named: Mapping[str, Triples]) -> list[Solves]:

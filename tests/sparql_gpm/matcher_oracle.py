@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from sparql_gpm.pattern import (
     BGP,
@@ -22,6 +22,7 @@ from sparql_gpm.pattern import (
     Join,
     LeftJoin,
     Link,
+    Member,
     Minus,
     NegatedSet,
     Node,
@@ -29,17 +30,17 @@ from sparql_gpm.pattern import (
     Path,
     PathAlternative,
     PathSequence,
-    PathTriple,
     Pattern,
     Project,
     Repeat,
     Slice,
+    TermParts,
     Triple,
     Union,
     Values,
     Variable,
 )
-from sparql_gpm.terms import IRI, XSD, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, XSD, Literal, Term, TripleTerm, to_ntriples
 
 Mu = dict[str, Term]
 Triples = frozenset[tuple[Term, Term, Term]]
@@ -104,9 +105,9 @@ class World:
     def node(self, node: Node) -> Node:
         return self.given.get(node.name, node) if isinstance(node, Variable) else node
 
-    def bgp(self, triples: Iterable[Triple | PathTriple]) -> list[Mu]:
+    def bgp(self, members: Sequence[Member]) -> list[Mu]:
         found: list[Mu] = [{}]
-        for triple in triples:
+        for triple in (member for member in members if not isinstance(member, TermParts)):
             ends = (self.node(triple.subject), self.node(triple.object))
             if isinstance(triple, Triple):
                 nodes = (ends[0], self.node(triple.predicate), ends[1])
@@ -114,7 +115,17 @@ class World:
             else:
                 pairs = list(self.path(ends[0], triple.path, ends[1]))
                 found = [e for m in found for pair in pairs if (e := unify(ends, pair, m)) is not None]
+        waiting = [member for member in members if isinstance(member, TermParts)]
+        while waiting and found:
+            parts = next(each for each in waiting if each.term.name in found[0])
+            waiting.remove(parts)
+            found = [e for m in found if (e := self.taken_apart(parts, m)) is not None]
         return [{v: t for v, t in m.items() if not v.startswith("_:")} for m in found]
+
+    def taken_apart(self, parts: TermParts, m: Mu) -> Mu | None:
+        term = m[parts.term.name]
+        nodes = tuple(map(self.node, (parts.subject, parts.predicate, parts.object)))
+        return unify(nodes, (term.subject, term.predicate, term.object), m) if isinstance(term, TripleTerm) else None
 
     # --- paths, Section 18.4: pairs of terms; a constant end is a term, a variable one is asked for ---------
 

@@ -68,7 +68,7 @@ def test_filters_on_a_knowledge_base_come_after_it_and_others_before() -> None:
     inner = parse_group(text, {}, None).pattern
     on_event, on_both = Call(">", (y, Constant(integer(1)))), Call(">", (z, x))
     parts = stages(Filter(on_both, Filter(on_event, inner)), (on_both, on_event))
-    assert [type(part.node).__name__ for part in parts] == ["Triple", "Filter", "Graph", "Filter"]
+    assert [type(part.node).__name__ for part in parts] == ["BGP", "Filter", "Graph", "Filter"]
     assert [part.node.condition for part in parts if isinstance(part.node, Filter)] == [on_event, on_both]
 
 

@@ -136,7 +136,7 @@ class Relaxed:
             text = filter_written(query, lacking.condition)
             detail = {"filter": text, "values": self._read(lacking.condition, values)}
         else:
-            text = triple_text(lacking.triple) if lacking.triple is not None else _group_text(lacking)
+            text = triple_text(lacking.triple, lacking.terms) if lacking.triple is not None else _group_text(lacking)
             detail = {"pattern": text}
             if part in self._written:
                 seen = self._written[part]

@@ -171,10 +171,20 @@ class PathTriple:
 
 
 @dataclass(frozen=True, slots=True)
+class TermParts:
+    """The parts of a triple term: `term` is `<<( subject predicate object )>>` (SPARQL 1.2, Section 18.1.3)."""
+
+    term: Variable
+    subject: Node
+    predicate: Node
+    object: Node
+
+
+@dataclass(frozen=True, slots=True)
 class BGP:
     """A basic graph pattern; the empty one is the unit of join."""
 
-    triples: tuple[Triple | PathTriple, ...]
+    triples: tuple[Triple | PathTriple | TermParts, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Values of literals: numbers, truth, order (SPARQL 1.1, Section 17; XPath and XQuery operators).
+"""Values of literals: numbers, truth, order (SPARQL 1.2, Section 17; XPath and XQuery operators).
 
 Exact types are Fractions, binary ones floats; nothing here is fast.
 """
@@ -105,15 +105,15 @@ def boolean(value: bool) -> Literal:
 
 
 def effective(term: Term) -> bool:
-    """The effective boolean value (SPARQL 1.1, 17.2.2)."""
+    """The effective boolean value (SPARQL 1.2, 17.2.2)."""
+    value = number(term)
+    if value is not None:
+        return value[1] != 0 and value[1] == value[1]
     if isinstance(term, Literal):
-        if term.datatype == XSD + "boolean":
+        if term.datatype == XSD + "boolean" and term.lexical in ("true", "1", "false", "0"):
             return term.lexical in ("true", "1")
-        if term.datatype == XSD_STRING or term.language:
+        if term.datatype == XSD_STRING:
             return term.lexical != ""
-        if term.datatype in _RANK:
-            value = number(term)
-            return value is not None and value[1] != 0 and not (isinstance(value[1], float) and math.isnan(value[1]))
     raise ExpressionError(f"no effective boolean value: {term}")
 
 

@@ -120,6 +120,14 @@ class TripleTerm(_Term):
 Term = IRI | BlankNode | Literal | TripleTerm
 
 
+def depth(term: Term) -> int:
+    """The number of triple terms one in the other."""
+    found = 0
+    while isinstance(term, TripleTerm):
+        found, term = found + 1, term.object
+    return found
+
+
 def blank_nodes(term: Term) -> Iterator[BlankNode]:
     """The blank nodes in a term, in the order of its text."""
     if isinstance(term, BlankNode):

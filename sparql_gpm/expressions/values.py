@@ -70,6 +70,9 @@ def truth_of(term: Term | None) -> int:
 
 def compare(name: str, left: Term, right: Term) -> bool:
     """`= != < <= > >=` on terms (Section 17.3); an error where they cannot be compared."""
+    if isinstance(left, TripleTerm) and isinstance(right, TripleTerm) and name in ("=", "!="):
+        nodes = (left.subject, left.predicate) == (right.subject, right.predicate)
+        return (nodes and compare("=", left.object, right.object)) == (name == "=")
     a, b = number(left), number(right)
     if a is not None and b is not None:
         _, first, second = promoted(a, b)
@@ -95,6 +98,8 @@ def value_key(term: Term) -> object:
     """The same for terms that `=` may hold for."""
     if equals_only_itself(term):
         return term
+    if isinstance(term, TripleTerm):
+        return term.subject, term.predicate, value_key(term.object)
     found = number(term)
     if found is not None:
         return "number", cast(found, NumericType.FLOAT).value

@@ -13,7 +13,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from sparql_gpm.pattern import FALSE, TRUE
-from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term, TripleTerm, to_ntriples
 
 
 class ExpressionError(Exception):
@@ -146,7 +146,7 @@ def comparable(term: Term) -> tuple[str, object] | None:
 
 
 def order_key(term: Term | None) -> tuple[object, ...]:
-    """ORDER BY's order: unbound, blank nodes, IRIs, literals; numbers by value."""
+    """ORDER BY's order: unbound, blank nodes, IRIs, literals, triple terms by their parts; numbers by value."""
     match term:
         case None:
             return (0,)
@@ -154,6 +154,8 @@ def order_key(term: Term | None) -> tuple[object, ...]:
             return 1, label
         case IRI(iri):
             return 2, iri
+        case TripleTerm():
+            return 4, *(order_key(part) for part in (term.subject, term.predicate, term.object))
     value = number(term)
     if value is not None:
         return 3, 0, value[1], to_ntriples(term)

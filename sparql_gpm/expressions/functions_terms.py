@@ -30,7 +30,8 @@ from sparql_gpm.terms import (
     Literal,
     Term,
     TripleTerm,
-    depth,
+    is_deepest,
+    stated,
 )
 from sparql_gpm.well_formed import is_iri, is_language
 
@@ -70,11 +71,12 @@ def strlangdir(lexical: Term, tag: Term, direction: Term) -> Term:
 
 def triple(subject: Term, predicate: Term, target: Term) -> TripleTerm:
     """TRIPLE; one that is too deep costs the event."""
-    if not (isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI)):
+    found = stated(subject, predicate, target)
+    if found is None:
         raise ExpressionError("not the parts of a triple")
-    if depth(target) >= TRIPLE_TERM_DEPTH_MAX:
+    if is_deepest(target):
         raise exceed(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep")
-    return TripleTerm(subject, predicate, target)
+    return TripleTerm(*found)
 
 
 def _part(name: str) -> Callable[[Term], Term]:

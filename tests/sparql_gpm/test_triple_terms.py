@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
+from sparql_gpm.expressions.aggregates import fold
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
 from sparql_gpm.expressions.values import compare, value_key
-from sparql_gpm.pattern import FALSE, TRUE, Call, Constant, Expression, Variable
+from sparql_gpm.pattern import FALSE, TRUE, Aggregate, Call, Constant, Expression, Variable
 from sparql_gpm.terms import (
     IRI,
     RDF_DIR_LANG_STRING,
@@ -28,6 +29,7 @@ from sparql_gpm.terms import (
     TripleTerm,
 )
 from tests.drawn import drawn
+from tests.reference.aggregate import fold as reference_fold
 from tests.reference.expression import Scope, holds, value_or_none
 
 A, B, P, Q, NODE = IRI("urn:a"), IRI("urn:b"), IRI("urn:p"), IRI("urn:q"), BlankNode("n")
@@ -93,6 +95,15 @@ def test_every_evaluator_agrees_with_the_reference(expression: Expression, rows:
     assert [evaluator.test(expression, places)(row) for row in ids] == truths
     for scope, value in zip(scopes, values, strict=True):
         assert evaluate_or_none(expression, Solution(scope.bindings.get, current_time(), random.Random(0))) == value
+
+
+@settings(max_examples=drawn(200))
+@given(st.sampled_from(("COUNT", "SUM", "AVG", "SAMPLE", "GROUP_CONCAT")), st.booleans(), st.lists(terms, max_size=5))
+def test_aggregates_agree_with_the_reference(name: str, distinct: bool, values: list[Term]) -> None:
+    dictionary = Dictionary()
+    aggregate = Aggregate(name, Variable("x"), distinct)
+    found = fold(aggregate, [dictionary.intern(value) for value in values], dictionary)
+    assert (None if found == UNBOUND else dictionary.term(found)) == reference_fold(aggregate, values)
 
 
 def call(name: str, *arguments: Term) -> Term | None:

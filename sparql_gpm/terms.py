@@ -120,6 +120,26 @@ class TripleTerm(_Term):
 Term = IRI | BlankNode | Literal | TripleTerm
 
 
+Stated = tuple[IRI | BlankNode, IRI, Term]
+"""A triple."""
+
+
+def stated(subject: Term | None, predicate: Term | None, target: Term | None) -> Stated | None:
+    """The triple of three terms; None if one is missing or of a kind that it cannot be."""
+    if isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and target is not None:
+        return subject, predicate, target
+    return None
+
+
+def is_deepest(term: Term) -> bool:
+    """True if it has TRIPLE_TERM_DEPTH_MAX triple terms one in the other, so that no further one has it as object."""
+    for _ in range(TRIPLE_TERM_DEPTH_MAX):
+        if not isinstance(term, TripleTerm):
+            return False
+        term = term.object
+    return True
+
+
 def blank_nodes(term: Term) -> Iterator[BlankNode]:
     """The blank nodes in a term, in the order of its text."""
     if isinstance(term, BlankNode):

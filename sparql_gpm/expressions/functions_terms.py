@@ -1,4 +1,4 @@
-"""Functions on terms, numbers, dates and hashes (SPARQL 1.1, Sections 17.4.2, 17.4.4, 17.4.5, 17.4.6)."""
+"""Functions on terms, numbers, dates and hashes (SPARQL 1.2, Sections 17.4.2, 17.4.4 to 17.4.7)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,33 @@ import hashlib
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from sparql_gpm.bounds import exceed
 from sparql_gpm.datetimes import DateTime, date_time_of
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import plain
 from sparql_gpm.expressions.values import boolean, text_of
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.numeric import EXACT, Number, NumericType, integer_literal, number, numeric_literal, require_number
-from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
+from sparql_gpm.terms import (
+    DIRECTIONS,
+    IRI,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    TRIPLE_TERM_DEPTH_MAX,
+    XSD,
+    BlankNode,
+    Literal,
+    Term,
+    TripleTerm,
+    is_deepest,
+    stated,
+)
 from sparql_gpm.well_formed import is_iri, is_language
 
 
@@ -39,12 +54,41 @@ def strdt(lexical: Term, type_: Term) -> Term:
     return Literal(plain(lexical), type_.value)
 
 
-def strlang(lexical: Term, tag: Term) -> Term:
+def strlang(lexical: Term, tag: Term) -> Literal:
     """STRLANG."""
     language = plain(tag).lower()
     if not is_language(language):
         raise ExpressionError("not a language tag")
     return Literal(plain(lexical), RDF_LANG_STRING, language)
+
+
+def strlangdir(lexical: Term, tag: Term, direction: Term) -> Term:
+    """STRLANGDIR."""
+    if plain(direction) not in DIRECTIONS:
+        raise ExpressionError("not a base direction")
+    return replace(strlang(lexical, tag), datatype=RDF_DIR_LANG_STRING, direction=plain(direction))
+
+
+def triple(subject: Term, predicate: Term, target: Term) -> TripleTerm:
+    """TRIPLE; one that is too deep costs the event."""
+    found = stated(subject, predicate, target)
+    if found is None:
+        raise ExpressionError("not the parts of a triple")
+    if is_deepest(target):
+        raise exceed(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep")
+    return TripleTerm(*found)
+
+
+def _part(name: str) -> Callable[[Term], Term]:
+    read = attrgetter(name)
+
+    def part(term: Term) -> Term:
+        if not isinstance(term, TripleTerm):
+            raise ExpressionError("not a triple term")
+        found: Term = read(term)
+        return found
+
+    return part
 
 
 def _literal(term: Term) -> Literal:
@@ -123,6 +167,11 @@ def _test(holds: Callable[[Term], bool]) -> Callable[[Term], Term]:
 
 TERM_FUNCTIONS: dict[str, Callable[..., Term]] = {
     "STR": lambda term: Literal(text_of(term)), "LANG": lambda term: Literal(_literal(term).language),
+    "LANGDIR": lambda term: Literal(_literal(term).direction), "STRLANGDIR": strlangdir,
+    "HASLANG": _test(lambda term: isinstance(term, Literal) and term.language != ""),
+    "HASLANGDIR": _test(lambda term: isinstance(term, Literal) and term.direction != ""),
+    "TRIPLE": triple, "SUBJECT": _part("subject"), "PREDICATE": _part("predicate"), "OBJECT": _part("object"),
+    "ISTRIPLE": _test(lambda term: isinstance(term, TripleTerm)),
     "DATATYPE": lambda term: IRI(_literal(term).datatype), "IRI": iri, "STRDT": strdt, "STRLANG": strlang,
     "ISIRI": _test(lambda term: isinstance(term, IRI)),
     "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),

@@ -1,4 +1,4 @@
-"""Truth, comparison and order of terms by their values (SPARQL 1.1, Sections 15.1 and 17)."""
+"""Truth, comparison and order of terms by their values (SPARQL 1.2, Sections 15.1 and 17)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from arrays.comparison import COMPARISONS, ERROR
 from sparql_gpm.datetimes import DateTime, date_time_of
 from sparql_gpm.durations import DURATION, compare_durations, duration_of
 from sparql_gpm.errors import ExpressionError
-from sparql_gpm.numeric import NUMERIC_TYPES, NumericType, cast, number, promoted
+from sparql_gpm.numeric import NumericType, cast, number, promoted
 from sparql_gpm.pattern import FALSE, TRUE
 from sparql_gpm.terms import (
     IRI,
@@ -49,13 +49,14 @@ def text_of(term: Term) -> str:
 def effective_boolean_value(term: Term) -> bool:
     """The effective boolean value (Section 17.2.2); an error for what has none."""
     if isinstance(term, Literal):
-        if term.datatype == XSD + "boolean":
-            return BOOLEANS.get(term.lexical.strip(WHITE_SPACE), False)
-        if term.datatype in STRINGS:
+        if term.datatype == XSD_STRING:
             return term.lexical != ""
-        if term.datatype in NUMERIC_TYPES:
-            value = number(term)
-            return value is not None and value.value == value.value and value.value != 0
+        space, truth = _comparable(term)
+        if space == "boolean":
+            return bool(truth)
+        value = number(term)
+        if value is not None:
+            return value.value == value.value and value.value != 0
     raise ExpressionError("no effective boolean value")
 
 
@@ -69,6 +70,9 @@ def truth_of(term: Term | None) -> int:
 
 def compare(name: str, left: Term, right: Term) -> bool:
     """`= != < <= > >=` on terms (Section 17.3); an error where they cannot be compared."""
+    if isinstance(left, TripleTerm) and isinstance(right, TripleTerm) and name in ("=", "!="):
+        nodes = (left.subject, left.predicate) == (right.subject, right.predicate)
+        return (nodes and compare("=", left.object, right.object)) == (name == "=")
     a, b = number(left), number(right)
     if a is not None and b is not None:
         _, first, second = promoted(a, b)
@@ -94,6 +98,8 @@ def value_key(term: Term) -> object:
     """The same for terms that `=` may hold for."""
     if equals_only_itself(term):
         return term
+    if isinstance(term, TripleTerm):
+        return term.subject, term.predicate, value_key(term.object)
     found = number(term)
     if found is not None:
         return "number", cast(found, NumericType.FLOAT).value

@@ -18,7 +18,7 @@ from sparql_gpm.syntax.names import Blanks, Names, first_token
 from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.terms import IRI, RDF, BlankNode, TripleTerm
 
-Member = Triple | PathTriple | TermParts
+
 _VALUES = ("aggregate", "iteration")
 _FIRST, _REST, _NIL, _REIFIES = (IRI(RDF + name) for name in ("first", "rest", "nil", "reifies"))
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sparql_gpm.algebra.canonical import renamed
 from sparql_gpm.algebra.scope import mentioned
 from sparql_gpm.algebra.traversal import map_operands
-from sparql_gpm.pattern import Adding, Aggregate, Exists, Expression, Iteration, Node, Triple, Variable
+from sparql_gpm.pattern import Adding, Aggregate, Exists, Expression, Iteration, Node, Variable
 from spaseq.lang.ast import TemplateTriple
 
 USING = "USING"
@@ -71,8 +71,12 @@ def _added(outer: Aggregate, argument: Expression) -> Expression:
 
 def in_template(triple: TemplateTriple, given: Mapping[str, str], over: bool) -> TemplateTriple:
     """The same for a triple of a template."""
-    pattern = Triple(
-        *(_node(each, given) for each in (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object))
+    own = triple.pattern
+    pattern = replace(
+        own,
+        subject=_node(own.subject, given),
+        predicate=_node(own.predicate, given),
+        object=_node(own.object, given),
     )
     return TemplateTriple(pattern, None if triple.object is None else of_match(triple.object, given, over))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from arrays.times import TIME_NS_MAX
-from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.terms import Term, relabelled
 from spaseq.lang import ast
 from tests.reference.groups import Reported, grouped_rows
 from tests.reference.output import Row, rows
@@ -66,7 +66,7 @@ def _own_nodes(triples: Triples, graph: str) -> Triples:
     """A blank node is local to its event."""
 
     def own(term: Term) -> Term:
-        return BlankNode(f"{graph[-32:]}.{term.label}") if isinstance(term, BlankNode) else term
+        return relabelled(term, lambda label: f"{graph[-32:]}.{label}")
 
     return frozenset((own(s), own(p), own(o)) for s, p, o in triples)
 

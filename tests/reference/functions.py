@@ -1,14 +1,27 @@
-"""Operators and functions over values (SPARQL 1.1, 17.3 and 17.4)."""
+"""Operators and functions over values (SPARQL 1.2, 17.3 and 17.4)."""
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import (
+    DIRECTIONS,
+    IRI,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_STRING,
+    BlankNode,
+    Literal,
+    Term,
+    TripleTerm,
+)
 from tests.reference.durations import duration, time_arithmetic
 from tests.reference.values import (
     DECIMAL,
@@ -25,7 +38,10 @@ from tests.reference.values import (
 
 
 def equal(left: Term, right: Term) -> bool:
-    """`=`: by value where both have one, else RDFterm-equal, an error for two different literals."""
+    """`=`: by value where both have one, else RDFterm-equal; an error for two literals not known to be different."""
+    if isinstance(left, TripleTerm) and isinstance(right, TripleTerm):
+        nodes = left.subject == right.subject and left.predicate == right.predicate
+        return nodes and equal(left.object, right.object)
     a, b = number(left), number(right)
     if a is not None and b is not None:
         _, x, y = promote(a, b)
@@ -39,8 +55,22 @@ def equal(left: Term, right: Term) -> bool:
     if left == right:
         return True
     if isinstance(left, Literal) and isinstance(right, Literal):
-        raise ExpressionError("two literals that cannot be compared")
+        spaces = {_space(left), _space(right)}
+        if "tagged" not in spaces and (None in spaces or len(spaces) == 1):
+            raise ExpressionError("two literals that cannot be compared")
     return False
+
+
+def _space(term: Literal) -> str | None:
+    """The value space of a literal, None for those that are not known or ill-typed."""
+    if term.language:
+        return "tagged"
+    if number(term) is not None:
+        return "number"
+    if duration(term) is not None:
+        return "duration"
+    known = comparable(term)
+    return None if known is None else known[0]
 
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
@@ -94,9 +124,9 @@ def _numeric(term: Term) -> Number:
     return value
 
 
-def _string(term: Term) -> str:
+def _string(term: Term) -> Literal:
     if isinstance(term, Literal) and (term.datatype == XSD_STRING or term.language):
-        return term.lexical
+        return term
     raise ExpressionError(f"not a string: {term}")
 
 
@@ -144,6 +174,28 @@ def _term_function(name: str, values: Sequence[Term]) -> Term:
             return IRI(datatype)
         case "LANG", (Literal(language=language),):
             return Literal(language)
+        case "LANGDIR", (Literal(direction=direction),):
+            return Literal(direction)
+        case "HASLANG", (term,):
+            return boolean(isinstance(term, Literal) and bool(term.language))
+        case "HASLANGDIR", (term,):
+            return boolean(isinstance(term, Literal) and bool(term.direction))
+        case "STRLANG", (Literal(lexical, "http://www.w3.org/2001/XMLSchema#string"), tag):
+            return Literal(lexical, RDF_LANG_STRING, _tag(tag))
+        case "STRLANGDIR", (Literal(lexical, "http://www.w3.org/2001/XMLSchema#string"), tag, Literal(direction)):
+            if values[2] not in map(Literal, DIRECTIONS):
+                raise ExpressionError(f"not a base direction: {direction}")
+            return Literal(lexical, RDF_DIR_LANG_STRING, _tag(tag), direction)
+        case "TRIPLE", (IRI() | BlankNode() as subject, IRI() as predicate, target):
+            return TripleTerm(subject, predicate, target)
+        case "SUBJECT", (TripleTerm(subject=part),):
+            return part
+        case "PREDICATE", (TripleTerm(predicate=part),):
+            return part
+        case "OBJECT", (TripleTerm(object=part),):
+            return part
+        case "ISTRIPLE", (term,):
+            return boolean(isinstance(term, TripleTerm))
         case "ISIRI" | "ISURI", (term,):
             return boolean(isinstance(term, IRI))
         case "ISBLANK", (term,):
@@ -156,23 +208,46 @@ def _term_function(name: str, values: Sequence[Term]) -> Term:
 
 
 def _string_function(name: str, values: Sequence[Term]) -> Term:
-    texts = [_string(value) for value in values]
-    match name, texts:
-        case "STRLEN", (text,):
-            return literal(INTEGER, Fraction(len(text)))
+    """Results have the language and direction of the first string (17.4.3.1.3)."""
+    strings = [_string(value) for value in values]
+    match name, strings:
+        case "STRLEN", (string,):
+            return literal(INTEGER, Fraction(len(string.lexical)))
         case "CONCAT", _:
-            return Literal("".join(texts))
-        case "UCASE", (text,):
-            return Literal(text.upper())
-        case "LCASE", (text,):
-            return Literal(text.lower())
-        case "STRSTARTS", (text, part):
-            return boolean(text.startswith(part))
-        case "STRENDS", (text, part):
-            return boolean(text.endswith(part))
-        case "CONTAINS", (text, part):
-            return boolean(part in text)
+            joined = "".join(string.lexical for string in strings)
+            alike = len({(string.language, string.direction) for string in strings}) == 1
+            return replace(strings[0], lexical=joined) if alike else Literal(joined)
+        case "UCASE", (string,):
+            return replace(string, lexical=string.lexical.upper())
+        case "LCASE", (string,):
+            return replace(string, lexical=string.lexical.lower())
+        case _, (string, part):
+            if part.language and (part.language, part.direction) != (string.language, string.direction):
+                raise ExpressionError("strings that are not compatible")
+            return _part_function(name, string, part.lexical)
     raise ExpressionError(f"the reference does not know {name}")
+
+
+def _part_function(name: str, string: Literal, part: str) -> Term:
+    text = string.lexical
+    match name:
+        case "STRSTARTS":
+            return boolean(text.startswith(part))
+        case "STRENDS":
+            return boolean(text.endswith(part))
+        case "CONTAINS":
+            return boolean(part in text)
+        case "STRBEFORE":
+            return replace(string, lexical=text[: text.index(part)]) if part in text else Literal("")
+        case "STRAFTER":
+            return replace(string, lexical=text[text.index(part) + len(part) :]) if part in text else Literal("")
+    raise ExpressionError(f"the reference does not know {name}")
+
+
+def _tag(term: Term) -> str:
+    if isinstance(term, Literal) and term.datatype == XSD_STRING and re.fullmatch("[A-Za-z]{2,8}", term.lexical):
+        return term.lexical.lower()
+    raise ExpressionError(f"not a language tag: {term}")
 
 
 def cast(iri: str, value: Term) -> Term:

@@ -1,4 +1,4 @@
-"""[[P]]: the solutions of a graph pattern over one graph, by nested loops (SPARQL 1.1, 18.5).
+"""[[P]]: the solutions of a graph pattern over one graph, by nested loops (SPARQL 1.2, 18.5).
 
 Inside, solutions are a list (a multiset): subqueries count them. `solutions` makes the set of 3.1.
 """
@@ -31,12 +31,13 @@ from sparql_gpm.pattern import (
     Project,
     Service,
     Slice,
+    TermParts,
     Triple,
     Union,
     Values,
     Variable,
 )
-from sparql_gpm.terms import IRI, Term, to_ntriples
+from sparql_gpm.terms import IRI, Term, TripleTerm, to_ntriples
 from tests.reference.aggregate import fold
 from tests.reference.expression import Scope, holds, value_or_none
 from tests.reference.paths import Triples, pairs
@@ -175,7 +176,7 @@ def _background(name: IRI | Variable, inner: Pattern, dataset: Dataset) -> list[
     return rows
 
 
-def _basic(triples: Sequence[Triple | PathTriple], active: Triples) -> list[Mu]:
+def _basic(triples: Sequence[Triple | PathTriple | TermParts], active: Triples) -> list[Mu]:
     """One triple pattern after the other, each extending the solutions so far."""
     rows: list[Mu] = [{}]
     for triple in triples:
@@ -183,12 +184,16 @@ def _basic(triples: Sequence[Triple | PathTriple], active: Triples) -> list[Mu]:
     return rows
 
 
-def _one(triple: Triple | PathTriple, mu: Mu, active: Triples) -> list[Mu]:
-    """What a triple pattern adds to a solution."""
+def _one(triple: Triple | PathTriple | TermParts, mu: Mu, active: Triples) -> list[Mu]:
+    """What a member of a basic graph pattern adds to a solution."""
     subject, object_ = _at(triple.subject, mu), _at(triple.object, mu)
     if isinstance(triple, Triple):
         wanted: tuple[Node, ...] = (subject, _at(triple.predicate, mu), object_)
         found: Sequence[tuple[Term, ...]] = list(active)
+    elif isinstance(triple, TermParts):
+        wanted = (_at(triple.term, mu), subject, _at(triple.predicate, mu), object_)
+        inside = {inner for stated in active for inner in _triple_terms(stated[2])}
+        found = [(term, term.subject, term.predicate, term.object) for term in inside]
     else:
         wanted = (subject, object_)
         constants = [node for node in (triple.subject, triple.object) if not isinstance(node, Variable)]
@@ -196,6 +201,11 @@ def _one(triple: Triple | PathTriple, mu: Mu, active: Triples) -> list[Mu]:
         if not constants and (bound := [node for node in wanted if not isinstance(node, Variable)]):
             found = list(found) + [p for p in pairs(triple.path, active, bound) if p not in found]
     return [nu for terms in found if (nu := _unify(wanted, terms)) is not None]
+
+
+def _triple_terms(term: Term) -> list[TripleTerm]:
+    """The triple terms in a term, itself included."""
+    return [term, *_triple_terms(term.object)] if isinstance(term, TripleTerm) else []
 
 
 def _at(node: Node, mu: Mu) -> Node:

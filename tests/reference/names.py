@@ -9,7 +9,7 @@ from itertools import permutations
 
 import pyoxigraph
 
-from sparql_gpm.terms import BlankNode, Term, to_ntriples
+from sparql_gpm.terms import Term, blank_nodes, relabelled, to_ntriples
 from spaseq.lang import ast
 from spaseq.lang.canonical import canonical_text
 from tests.reference.shape import names
@@ -42,27 +42,27 @@ def _taking(entry: Entry, given: Mapping[str, Term]) -> bytes:
 
 
 def _shown(term: Term, triples: Triples) -> str:
-    if not isinstance(term, BlankNode):
-        return to_ntriples(term)
-    return _canonical_labels(triples).get(term.label, f"_:{term.label}")
+    labels = _canonical_labels(triples) if any(blank_nodes(term)) else {}
+    return _renamed(term, labels)
+
+
+def _renamed(term: Term, labels: Mapping[str, str]) -> str:
+    return to_ntriples(relabelled(term, lambda label: labels.get(label, label)))
 
 
 @lru_cache(maxsize=4096)
 def _canonical_labels(triples: Triples) -> dict[str, str]:
     """Some renaming of the blank nodes that gives the canonical graph, which pyoxigraph finds."""
-    nodes = sorted({term.label for triple in triples for term in triple if isinstance(term, BlankNode)})
+    nodes = sorted({node.label for triple in triples for term in triple for node in blank_nodes(term)})
     canonical = pyoxigraph.Dataset(pyoxigraph.parse(_lines(triples, {}), format=pyoxigraph.RdfFormat.N_TRIPLES))
     canonical.canonicalize(pyoxigraph.CanonicalizationAlgorithm.RDFC_1_0)
     wanted = {f"{quad.triple} ." for quad in canonical}
     for order in permutations(range(len(nodes))):
-        renaming = {label: f"_:c14n{number}" for label, number in zip(nodes, order, strict=True)}
+        renaming = {label: f"c14n{number}" for label, number in zip(nodes, order, strict=True)}
         if set(_lines(triples, renaming).splitlines()) == wanted:
             return renaming
     raise AssertionError(triples)
 
 
 def _lines(triples: Triples, renaming: dict[str, str]) -> str:
-    def shown(term: Term) -> str:
-        return renaming.get(term.label, f"_:{term.label}") if isinstance(term, BlankNode) else to_ntriples(term)
-
-    return "".join(f"{shown(s)} {shown(p)} {shown(o)} .\n" for s, p, o in triples)
+    return "".join(f"{' '.join(_renamed(term, renaming) for term in triple)} .\n" for triple in triples)

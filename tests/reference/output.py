@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from sparql_gpm.pattern import Node, Variable
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.pattern import Node, TermParts, Variable
+from sparql_gpm.terms import IRI, BlankNode, Term, TripleTerm, to_ntriples
 from spaseq.lang import ast
 from tests.reference.expression import Scope, value_or_none
 from tests.reference.names import graph_name
@@ -110,19 +110,29 @@ def _provenance(world: World, match: Match) -> dict[str, tuple[str, ...]]:
 
 def construct(template: Sequence[ast.TemplateTriple], scope: Scope) -> frozenset[tuple[Term, Term, Term]]:
     """The template's triples; those with an unbound or impossible part are left out."""
+    inside = {part.term.name: part for triple in template if isinstance(part := triple.pattern, TermParts)}
 
     def term(node: Node) -> Term | None:
+        if isinstance(node, Variable) and node.name in inside:
+            part = inside[node.name]
+            found = stated(term(part.subject), term(part.predicate), term(part.object))
+            return None if found is None else TripleTerm(*found)
         if _is_blank(node):
             return BlankNode(node.name[2:])
         return scope.bindings.get(node.name) if isinstance(node, Variable) else node
 
     built: set[tuple[Term, Term, Term]] = set()
     for triple in template:
-        s, p = term(triple.pattern.subject), term(triple.pattern.predicate)
-        o = term(triple.pattern.object) if triple.object is None else value_or_none(triple.object, scope)
-        if s is not None and not isinstance(s, Literal) and isinstance(p, IRI) and o is not None:
-            built.add((s, p, o))
+        if not isinstance(triple.pattern, TermParts):
+            o = term(triple.pattern.object) if triple.object is None else value_or_none(triple.object, scope)
+            found = stated(term(triple.pattern.subject), term(triple.pattern.predicate), o)
+            built |= set() if found is None else {found}
     return frozenset(built)
+
+
+def stated(s: Term | None, p: Term | None, o: Term | None) -> tuple[IRI | BlankNode, IRI, Term] | None:
+    """The triple of three terms, None if it is none."""
+    return (s, p, o) if isinstance(s, IRI | BlankNode) and isinstance(p, IRI) and o is not None else None
 
 
 def _used(template: Sequence[ast.TemplateTriple], scope: Scope) -> list[Term | None]:

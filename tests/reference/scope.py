@@ -27,6 +27,7 @@ from sparql_gpm.pattern import (
     Project,
     Service,
     Slice,
+    TermParts,
     Triple,
     Union,
     Values,
@@ -64,11 +65,13 @@ def _in_scope(pattern: Pattern) -> set[str]:
             return set(variables)
 
 
-def triple_variables(triple: Triple | PathTriple) -> set[str]:
-    """The variables of one triple pattern, blank nodes included."""
+def triple_variables(triple: Triple | PathTriple | TermParts) -> set[str]:
+    """The variables of one member of a basic graph pattern, blank nodes included."""
     nodes = [triple.subject, triple.object]
-    if isinstance(triple, Triple):
+    if not isinstance(triple, PathTriple):
         nodes.append(triple.predicate)
+    if isinstance(triple, TermParts):
+        nodes.append(triple.term)
     return {node.name for node in nodes if isinstance(node, Variable)}
 
 

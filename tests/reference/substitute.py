@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sparql_gpm.pattern import (
     BGP,
@@ -22,6 +23,7 @@ from sparql_gpm.pattern import (
     PathTriple,
     Pattern,
     Project,
+    TermParts,
     Triple,
     Union,
     Values,
@@ -62,11 +64,11 @@ def _node(node: Node, mu: Mapping[str, Term]) -> Node:
     return mu.get(node.name, node) if isinstance(node, Variable) else node
 
 
-def _triple(triple: Triple | PathTriple, mu: Mapping[str, Term]) -> Triple | PathTriple:
+def _triple(triple: Triple | PathTriple | TermParts, mu: Mapping[str, Term]) -> Triple | PathTriple | TermParts:
     subject, object_ = _node(triple.subject, mu), _node(triple.object, mu)
     if isinstance(triple, PathTriple):
         return PathTriple(subject, triple.path, object_)
-    return Triple(subject, _node(triple.predicate, mu), object_)
+    return replace(triple, subject=subject, predicate=_node(triple.predicate, mu), object=object_)
 
 
 def _expression(expression: Expression, mu: Mapping[str, Term]) -> Expression:

@@ -1,4 +1,4 @@
-"""Values of literals: numbers, truth, order (SPARQL 1.1, Section 17; XPath and XQuery operators).
+"""Values of literals: numbers, truth, order (SPARQL 1.2, Section 17; XPath and XQuery operators).
 
 Exact types are Fractions, binary ones floats; nothing here is fast.
 """
@@ -13,7 +13,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from sparql_gpm.pattern import FALSE, TRUE
-from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term, TripleTerm, to_ntriples
 
 
 class ExpressionError(Exception):
@@ -105,15 +105,15 @@ def boolean(value: bool) -> Literal:
 
 
 def effective(term: Term) -> bool:
-    """The effective boolean value (SPARQL 1.1, 17.2.2)."""
+    """The effective boolean value (SPARQL 1.2, 17.2.2)."""
+    value = number(term)
+    if value is not None:
+        return value[1] != 0 and value[1] == value[1]
     if isinstance(term, Literal):
-        if term.datatype == XSD + "boolean":
+        if term.datatype == XSD + "boolean" and term.lexical in ("true", "1", "false", "0"):
             return term.lexical in ("true", "1")
-        if term.datatype == XSD_STRING or term.language:
+        if term.datatype == XSD_STRING:
             return term.lexical != ""
-        if term.datatype in _RANK:
-            value = number(term)
-            return value is not None and value[1] != 0 and not (isinstance(value[1], float) and math.isnan(value[1]))
     raise ExpressionError(f"no effective boolean value: {term}")
 
 
@@ -146,7 +146,7 @@ def comparable(term: Term) -> tuple[str, object] | None:
 
 
 def order_key(term: Term | None) -> tuple[object, ...]:
-    """ORDER BY's order: unbound, blank nodes, IRIs, literals; numbers by value."""
+    """ORDER BY's order: unbound, blank nodes, IRIs, literals, triple terms by their parts; numbers by value."""
     match term:
         case None:
             return (0,)
@@ -154,6 +154,8 @@ def order_key(term: Term | None) -> tuple[object, ...]:
             return 1, label
         case IRI(iri):
             return 2, iri
+        case TripleTerm():
+            return 4, *(order_key(part) for part in (term.subject, term.predicate, term.object))
     value = number(term)
     if value is not None:
         return 3, 0, value[1], to_ntriples(term)

@@ -52,7 +52,7 @@ TRIPLE = TripleTerm(IRI("urn:s"), IRI("urn:p"), X)
         ("STR(?x)", Literal("x")),
         ('CONCAT(?x, "x"@ar)', Literal("xx")), ('STRSTARTS(?x, "x")', TRUE), ('STRSTARTS(?x, "x"@ar)', None),
         ("?x = ?x", TRUE),
-        ('?x = "x"@ar', FALSE), ('?x = "x"', FALSE), ("!?x", FALSE), ("DATATYPE(?x)", IRI(RDF_DIR_LANG_STRING)),
+        ('?x = "x"@ar', FALSE), ('?x = "x"', FALSE), ("!?x", None), ("DATATYPE(?x)", IRI(RDF_DIR_LANG_STRING)),
         ("STRDT('x', rdf:dirLangString)", None), ("?x < ?x", None),
         ("?t = ?t", TRUE), ("sameTerm(?t, ?x)", FALSE), ("?t = ?x", FALSE),
         ("isIRI(?t) || isBlank(?t) || isLiteral(?t)", FALSE),

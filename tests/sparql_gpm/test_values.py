@@ -113,6 +113,9 @@ ORDERED: tuple[Term, ...] = (
     Literal("a", RDF_LANG_STRING, "de"), Literal("a", RDF_LANG_STRING, "en"),
     TripleTerm(IRI("http://e/a"), IRI("http://e/p"), integer(2)),
     TripleTerm(IRI("http://e/a"), IRI("http://e/p"), integer(10)),
+    TripleTerm(IRI("http://e/a"), IRI("http://e/p"), TripleTerm(BlankNode("b"), IRI("http://e/p"), integer(1))),
+    TripleTerm(IRI("http://e/a"), IRI("http://e/q"), integer(1)),
+    TripleTerm(IRI("http://e/b"), IRI("http://e/p"), integer(1)),
 )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -190,8 +189,15 @@ def _comparable(row: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     labels: dict[str, str] = {}
     bindings = {name: _known_term(term, labels) for name, term in sorted((row.get("bindings") or {}).items())}
     events = {step: [n if n in known else "derived" for n in names] for step, names in row["events"].items()}
-    triples = sorted(re.sub(r"(?:(?<=^)|(?<= ))_:\S+", "_:bnode", line) for line in row.get("triples") or ())
+    triples = _canonical(row.get("triples") or ())
     return {"time": row["time"], "start": row["start"], "bindings": bindings, "events": events, "triples": triples}
+
+
+def _canonical(lines: Iterable[str]) -> list[str]:
+    """The triples with canonical labels of their blank nodes."""
+    graph = pyoxigraph.Dataset(pyoxigraph.parse("\n".join(lines), pyoxigraph.RdfFormat.N_TRIPLES))
+    graph.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    return sorted(map(str, graph))
 
 
 def _known_term(term: Mapping[str, Any], labels: dict[str, str]) -> object:

@@ -138,9 +138,9 @@ def _read_file(path: Path, iri: str, place: int, take: Take, progress: Progress 
         elif path.is_file():
             _check_depth(path, FORMATS[suffix])
         with path.open("rb") as raw, _unpacked(raw, path, progress) as stream:
-            by_line = FORMATS[suffix] in BY_LINE
-            source = _WithoutVersions(stream) if by_line else stream
-            quads = pyoxigraph.parse(source, format=FORMATS[suffix], base_iri=iri)
+            if FORMATS[suffix] in BY_LINE:
+                stream = cast(IO[bytes], _WithoutVersions(stream))
+            quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
             take(quads, BlankLabels(raw, iri, place, given=FORMATS[suffix] in _ALL_LABELS_GIVEN))
     except SyntaxError as error:
         raise _syntax_error(error, path, suffix) from error

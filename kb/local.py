@@ -33,7 +33,7 @@ from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.reading.json_depth import is_deep, too_deep
 from sparql_gpm.reading.nesting import may_be_deep
-from sparql_gpm.reading.strict import BY_LINE, check_depths
+from sparql_gpm.reading.strict import BY_LINE, check_depths, without_versions
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import relabelled
 
@@ -47,6 +47,7 @@ _ALL_LABELS_GIVEN = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
 """The formats in which every blank node has a label."""
 _SUFFIXES = " ".join(FORMATS) + ", each also with .gz"
 
+_PIECE_BYTES = 1 << 16
 _QUADS_AT_ONCE = 1_024
 """Quads that are taken before it is asked whether they are still wanted."""
 
@@ -137,6 +138,8 @@ def _read_file(path: Path, iri: str, place: int, take: Take, progress: Progress 
         elif path.is_file():
             _check_depth(path, FORMATS[suffix])
         with path.open("rb") as raw, _unpacked(raw, path, progress) as stream:
+            if FORMATS[suffix] in BY_LINE:
+                stream = cast(IO[bytes], _WithoutVersions(stream))
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
             take(quads, BlankLabels(raw, iri, place, given=FORMATS[suffix] in _ALL_LABELS_GIVEN))
     except SyntaxError as error:
@@ -178,6 +181,25 @@ def _unpacked(raw: IO[bytes], path: Path, progress: Progress | None) -> Iterator
         return
     with gzip.GzipFile(fileobj=watched, mode="rb") as unzipped:
         yield cast(IO[bytes], unzipped)
+
+
+class _WithoutVersions:
+    """A file of N-Quads or N-Triples without the versions of RDF that it states."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._lines, self._begun = raw, b"", b""
+
+    def read(self, size: int) -> bytes:
+        """See `IO`."""
+        while not self._lines:
+            piece = self._raw.read(_PIECE_BYTES)
+            if not piece:
+                self._lines, self._begun = without_versions(self._begun), b""
+                break
+            lines, end, self._begun = (self._begun + piece).rpartition(b"\n")
+            self._lines = without_versions(lines + end)
+        read, self._lines = self._lines[:size], self._lines[size:]
+        return read
 
 
 class _Watched:

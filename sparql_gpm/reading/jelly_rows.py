@@ -240,7 +240,7 @@ class Rows:
                 return blank_node(data[at:end].decode())
             case 2:
                 return self.literal(data, at, end)
-        raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported")
+        raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported in Jelly")
 
     def _iri(self, data: bytes, at: int, end: int) -> ox.NamedNode:
         self._identifiers(data, at, end)
@@ -273,6 +273,8 @@ class Rows:
             elif number == 3 and wire == VARINT:
                 datatype = value
         if language is not None:
+            if "--" in language:
+                raise UnsupportedTerm(f"base directions (RDF 1.2) are not supported in Jelly: the language {language}")
             return ox.Literal(text, language=language)
         return ox.Literal(text, datatype=ox.NamedNode(self.datatypes.text(datatype))) if datatype else ox.Literal(text)
 

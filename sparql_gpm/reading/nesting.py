@@ -45,7 +45,7 @@ def check_nesting(text: bytes) -> None:
             depth = max(0, depth + _STEP.get(text[at], 0))
             if depth > NESTED_MAX:
                 what = "collections, blank node property lists, annotations or reified triples"
-                raise _located(f"{what} more than {NESTED_MAX:,} deep", text[:at])
+                raise located(f"{what} more than {NESTED_MAX:,} deep", text[:at])
         begin = found.end()
 
 
@@ -57,7 +57,7 @@ def check_triple_terms(text: bytes) -> None:
     for found in STRINGS.finditer(text):
         depth += {_TRIPLE_TERM: 1, b")>>": -1}.get(found[0], 0)
         if depth > TRIPLE_TERM_DEPTH_MAX:
-            raise _located(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep", text[: found.start()])
+            raise located(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep", text[: found.start()])
 
 
 def may_be_deep(stream: Readable, by_line: bool) -> bool:
@@ -97,7 +97,8 @@ class _Depth:
         return int((depths - floors).max()) > NESTED_MAX
 
 
-def _located(reason: str, before: bytes) -> SyntaxError:
+def located(reason: str, before: bytes) -> SyntaxError:
+    """The error of a text whose fault stands behind these bytes."""
     error = SyntaxError(reason)
     error.lineno, error.offset = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
     return error

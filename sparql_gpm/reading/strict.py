@@ -10,7 +10,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.reading.decoded import JSON_ENDS, count_decoded, counted_quads, longest_part
 from sparql_gpm.reading.json_depth import check_depth, longest_iri, marks_in_objects
-from sparql_gpm.reading.nesting import STRINGS, check_nesting, check_triple_terms
+from sparql_gpm.reading.nesting import STRINGS, check_nesting, check_triple_terms, located
 
 T = TypeVar("T")
 
@@ -29,7 +29,8 @@ statements, each of which may repeat the longest string."""
 _SPACE = b" \t\r\n"
 BY_LINE = (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES)
 _VERSION = re.compile(rb"""^[ \t]*VERSION[ \t]*("[^"\\\r\n]*"|'[^'\\\r\n]*')[ \t]*(?:\#[^\r\n]*)?\r?$""", re.MULTILINE)
-"""A line that says the version of RDF, which pyoxigraph does not read in these formats."""
+_STAR = re.compile(rb'"@(?:(?:annotation|triple)"\s*:|id"\s*:\s*\{)')
+"""A key of JSON-LD-star. In a string it has a backslash before its quotes, and as a string no colon behind them."""
 _ESCAPE = re.compile(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|)""")
 _CONTROL = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -53,10 +54,15 @@ def parse(text: bytes, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
 
 def parser_of(text: bytes, rdf_format: ox.RdfFormat) -> ox.QuadParser:
     """The parser of a text without long terms; SyntaxError for one so deep that it would take all memory, or crash."""
-    if rdf_format in BY_LINE and b"VERSION" in text:
-        text = _VERSION.sub(b"", text)
+    if rdf_format in BY_LINE:
+        text = without_versions(text)
     check_depths(text, rdf_format)
     return ox.parse(text, rdf_format)
+
+
+def without_versions(text: bytes) -> bytes:
+    """Lines of N-Quads or N-Triples, of which those that say the version of RDF are empty: pyoxigraph reads none."""
+    return _VERSION.sub(b"", text) if b"VERSION" in text else text
 
 
 def check_depths(text: bytes, rdf_format: ox.RdfFormat) -> None:
@@ -70,6 +76,10 @@ def parsed_json_ld(text: bytes, is_checked: bool = False) -> Iterator[ox.Quad]:
     """The quads of JSON-LD; SyntaxError where it is malformed. Its depth may have been checked."""
     if not is_checked:
         check_depth(text)
+    if found := _STAR.search(text):
+        raise located(
+            "triple terms and annotations (RDF 1.2, JSON-LD-star) cannot be read from JSON-LD", text[: found.start()]
+        )
     longest = longest_part(text, JSON_ENDS)
     marks = marks_in_objects(text, longest)
     if longest * marks > _LOOKED_BYTES:

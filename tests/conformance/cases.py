@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import Any
 
 import pyoxigraph
 
-from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
+from sparql_gpm.reading.document_terms import ParsedTerm, to_term
+from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term, TripleTerm, relabelled
 from tests.conformance.times import from_iso, to_iso
 from tests.reference.api import Arrivals, Row
 from tests.reference.stream import Triples
@@ -22,8 +22,14 @@ from tests.reference.stream import Triples
 OWN = Path(__file__).parent / "cases"
 TIME_PREDICATE = "http://www.w3.org/ns/prov#generatedAtTime"
 STREAM_SUFFIXES = (".trig", ".nq")
-FURTHER = ("SPASEQ_CASES", "SPASEQ_CASES2")
+FURTHER = ("SPASEQ_CASES", "SPASEQ_CASES2", "SPASEQ_CASES3")
 """The environment variables that name folders of further cases."""
+LATER = ("an_", "ca_", "ob_", "am_", "ex_", "al_", "ow_", "fn_", "geo_", "of_", "s12_order_")
+"""What the names of further cases begin with that show what is not built yet; below, those of judged queries."""
+LATER_JUDGED = (
+    *("alias_", "any_", "at_", "first_", "fn_", "geo_", "last_", "limit_", "order_", "prev_", "starting_", "week_"),
+    "zone_",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,12 @@ class Case:
         return found
 
     @property
+    def arguments(self) -> list[str]:
+        """Further arguments of the command line, which is called in the folder."""
+        path = self.folder / "args"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    @property
     def expected(self) -> list[dict[str, Any]]:
         """The rows, as JSON objects."""
         lines = (self.folder / "expected.ndjson").read_text(encoding="utf-8").splitlines()
@@ -70,13 +82,25 @@ def case_folders(*roots: Path) -> list[Case]:
 
 
 def shared_roots() -> list[Path]:
-    """The folders that SPASEQ_CASES and SPASEQ_CASES2 name."""
-    return [Path(named) for variable in FURTHER if (named := os.environ.get(variable))]
+    """The folders that the variables of FURTHER name."""
+    return [Path(named).absolute() for variable in FURTHER if (named := os.environ.get(variable))]
+
+
+def command_line_cases() -> list[Case]:
+    """The project's own cases, and those of the further ones that are built."""
+    further = [case for case in case_folders(*shared_roots()) if not case.folder.name.startswith(LATER)]
+    return case_folders(OWN) + further
 
 
 def every_case() -> list[Case]:
-    """The project's own cases, and further ones."""
-    return case_folders(OWN, *shared_roots())
+    """The cases that every way to run a query can run: those without arguments of the command line."""
+    return [case for case in command_line_cases() if not case.arguments]
+
+
+def judged_queries(kind: str) -> list[Path]:
+    """The queries of the further folders that are built and whose errors, or warnings, are known."""
+    found = [path for root in shared_roots() for path in sorted((root / kind).glob("*.rq"))]
+    return [path for path in found if not path.name.startswith(LATER_JUDGED)]
 
 
 # --- reading RDF for the reference ----------------------------------------------------------------
@@ -89,10 +113,8 @@ def read_stream(path: Path) -> Arrivals:
     graphs: dict[str, set[tuple[Term, Term, Term]]] = {}
     labels: dict[tuple[str, str], str] = {}
 
-    def term(node: Any, graph: str) -> Term:
-        if isinstance(node, pyoxigraph.BlankNode):
-            return BlankNode(labels.setdefault((graph, node.value), f"{path.stem}.{len(labels)}"))
-        return _term(node)
+    def term(node: ParsedTerm, graph: str) -> Term:
+        return relabelled(to_term(node), lambda label: labels.setdefault((graph, label), f"{path.stem}.{len(labels)}"))
 
     for quad in pyoxigraph.parse(path=str(path)):
         in_default = isinstance(quad.graph_name, pyoxigraph.DefaultGraph)
@@ -108,15 +130,7 @@ def read_stream(path: Path) -> Arrivals:
 def read_kb(path: Path) -> Triples:
     """The triples of a Turtle file."""
     quads = pyoxigraph.parse(path=str(path))
-    return frozenset((_term(quad.subject), _term(quad.predicate), _term(quad.object)) for quad in quads)
-
-
-def _term(node: Any) -> Term:
-    if isinstance(node, pyoxigraph.NamedNode):
-        return IRI(node.value)
-    if isinstance(node, pyoxigraph.BlankNode):
-        return BlankNode(node.value)
-    return Literal(node.value, node.datatype.value, (node.language or "").lower())
+    return frozenset((to_term(quad.subject), to_term(quad.predicate), to_term(quad.object)) for quad in quads)
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -138,16 +152,20 @@ def row_json(row: Row) -> dict[str, Any]:
     return shown
 
 
-def term_json(term: Term) -> dict[str, str]:
-    """A term as in SPARQL 1.1 Query Results JSON."""
+def term_json(term: Term) -> dict[str, Any]:
+    """A term as in SPARQL 1.2 Query Results JSON."""
     match term:
         case IRI(value):
             return {"type": "uri", "value": value}
         case BlankNode(label):
             return {"type": "bnode", "value": label}
-        case Literal(lexical, datatype, language):
+        case TripleTerm(subject, predicate, target):
+            parts = {"subject": subject, "predicate": predicate, "object": target}
+            return {"type": "triple", "value": {part: term_json(own) for part, own in parts.items()}}
+        case Literal(lexical, datatype, language, direction):
             if language:
-                return {"type": "literal", "value": lexical, "xml:lang": language}
+                tagged = {"type": "literal", "value": lexical, "xml:lang": language}
+                return tagged | ({"its:dir": direction} if direction else {})
             if datatype == XSD + "string":
                 return {"type": "literal", "value": lexical}
             return {"type": "literal", "value": lexical, "datatype": datatype}
@@ -168,12 +186,30 @@ def _texts(rows: Iterable[Mapping[str, Any]], known: set[str]) -> list[str]:
 
 
 def _comparable(row: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
-    bindings = {
-        name: "bnode" if term["type"] == "bnode" else term for name, term in (row.get("bindings") or {}).items()
-    }
+    labels: dict[str, str] = {}
+    bindings = {name: _known_term(term, labels) for name, term in sorted((row.get("bindings") or {}).items())}
     events = {step: [n if n in known else "derived" for n in names] for step, names in row["events"].items()}
-    triples = sorted(re.sub(r"(?:(?<=^)|(?<= ))_:\S+", "_:bnode", line) for line in row.get("triples") or ())
+    triples = _canonical(row.get("triples") or ())
     return {"time": row["time"], "start": row["start"], "bindings": bindings, "events": events, "triples": triples}
+
+
+def _canonical(lines: Iterable[str]) -> list[str]:
+    """The triples with canonical labels of their blank nodes."""
+    graph = pyoxigraph.Dataset(pyoxigraph.parse("\n".join(lines), pyoxigraph.RdfFormat.N_TRIPLES))
+    graph.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    return sorted(map(str, graph))
+
+
+def _known_term(term: Mapping[str, Any], labels: dict[str, str]) -> object:
+    """The term with the blank nodes of the row numbered, and its language tag in lower case."""
+    match term:
+        case {"type": "bnode", "value": label}:
+            return labels.setdefault(label, f"bnode {len(labels)}")
+        case {"type": "triple", "value": parts}:
+            return [_known_term(parts[part], labels) for part in ("subject", "predicate", "object")]
+        case {"xml:lang": tag}:
+            return {**term, "xml:lang": tag.lower()}
+    return term
 
 
 def graph_names(case: Case) -> list[str]:
@@ -191,8 +227,10 @@ __all__ = [
     "Case",
     "agrees",
     "case_folders",
+    "command_line_cases",
     "every_case",
     "graph_names",
+    "judged_queries",
     "multiset",
     "read_kb",
     "read_stream",

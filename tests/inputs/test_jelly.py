@@ -140,7 +140,12 @@ def frame(*rows: bytes) -> bytes:
         (
             frame(OPTIONS) + frame(row(3, bytes([34, 0, 50, 1, 120, 82, 1, 120]))),
             2,
-            "triple terms (RDF-star, RDF 1.2) are",
+            "triple terms (RDF-star, RDF 1.2) are not supported in Jelly",
+        ),
+        (
+            frame(OPTIONS) + frame(row(3, bytes([18, 1, 97, 50, 1, 120, 90, 11, 10, 1, 120, 18, 6]) + b"en--ltr"[:6])),
+            2,
+            "base directions (RDF 1.2) are not supported in Jelly: the language en--lt",
         ),
     ],
 )

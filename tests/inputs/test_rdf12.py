@@ -20,13 +20,17 @@ from hypothesis import strategies as st
 import spaseq
 from sparql_gpm.canonical_labels import canonical_labels, with_labels
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.document_terms import parse_token, to_term, token_of
 from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import BlankNode, Term, blank_nodes, relabelled, to_ntriples
+from sparql_gpm.terms import BlankNode, Literal, Term, TripleTerm, blank_nodes, relabelled, to_ntriples
 from sparql_gpm.well_formed import fault_of
 from spaseq.cli import main
+from spaseq.errors import RunError
+from spaseq.outputs.jelly_frames import JellyFrames
 from tests.drawn import drawn
-from tests.sparql_gpm.test_rdf_io_round_trip import objects, triples
+from tests.sparql_gpm.rdf_events import read
+from tests.sparql_gpm.test_rdf_io_round_trip import objects, triples, unscoped
 
 REIFIES = "http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies"
 QUERY = f"""PREFIX : <http://ex.org/> SELECT ?t ?l ?who WITHIN 1 HOUR FROM STREAM S1 <http://ex.org/s1>
@@ -168,6 +172,56 @@ def test_pushed_graphs_of_pyoxigraph_have_them() -> None:
     engine.push("S1", '<urn:x> <http://ex.org/label> "y"@he--rtl .', 2)
     engine.close()
     assert found == [term_of(T.encode())]
+
+
+@settings(max_examples=drawn(25), deadline=None)
+@given(st.lists(triples, max_size=6))
+def test_jelly_refuses_the_first_term_that_it_does_not_have(graph: list[tuple[Term, Term, Term]]) -> None:
+    quads = [ox.Quad(*(term.to_pyoxigraph() for term in triple), ox.NamedNode("urn:g")) for triple in graph]
+    refused = [
+        "triple terms" if isinstance(target, TripleTerm) else "base directions"
+        for _, _, target in graph
+        if isinstance(target, TripleTerm) or (isinstance(target, Literal) and target.direction)
+    ]
+    try:
+        written = JellyFrames().frame(quads)
+    except RunError as error:
+        assert str(error).startswith(f"{refused[0]} (RDF 1.2) cannot be written as Jelly")
+        return
+    assert refused == []
+    events, reports = read(written, "jelly", ReadOptions(arrival_time=lambda: 0))
+    assert reports == []
+    texts = tuple(" ".join(map(to_ntriples, triple)) for triple in dict.fromkeys(graph))
+    assert [event.triples for event in unscoped(events)] == [texts] * bool(graph)
+
+
+@st.composite
+def _reified(draw: st.DrawFn) -> tuple[str, str]:
+    """A statement of Turtle with annotations or reifiers, and the triples that it stands for."""
+    s, p, o = (to_ntriples(term) for term in draw(triples))
+    reifier, about = draw(st.sampled_from(("<urn:r>", "_:r"))), to_ntriples(draw(objects))
+    own = f"{reifier} <{REIFIES}> <<( {s} {p} {o} )>> . {reifier} <urn:q> {about} ."
+    match draw(st.integers(0, 2)):
+        case 0:
+            return f"{s} {p} {o} ~ {reifier} {{| <urn:q> {about} |}} .", f"{s} {p} {o} . {own}"
+        case 1:
+            return f"<< {s} {p} {o} ~ {reifier} >> <urn:q> {about} .", own
+    return (
+        f"<urn:x> <urn:y> << {s} {p} {o} ~{reifier} >> . {reifier} <urn:q> {about} .",
+        f"<urn:x> <urn:y> {reifier} . {own}",
+    )
+
+
+@pytest.mark.parametrize("rdf_format", ["turtle", "trig"])
+@settings(max_examples=drawn(60), deadline=None)
+@given(statements=st.lists(_reified(), min_size=1, max_size=4))
+def test_annotations_are_the_triples_that_they_stand_for(rdf_format: str, statements: list[tuple[str, str]]) -> None:
+    short, long = (" ".join(each) for each in zip(*statements, strict=True))
+    stated = {"turtle": "VERSION '1.2'\n%s", "trig": "@version '1.2' .\n<urn:g> { %s }"}[rdf_format]
+    found = [read(stated % text, rdf_format, ReadOptions(arrival_time=lambda: 0)) for text in (short, long)]
+    assert [reports for _, reports in found] == [[], []]
+    first, second = (set(unscoped(events)[0].triples) for events, _ in found)
+    assert first == second
 
 
 @settings(max_examples=drawn(60), deadline=None)

@@ -170,6 +170,24 @@ def test_json_literals_are_no_contexts() -> None:
     assert (len(events), reports) == (1, [])
 
 
+@pytest.mark.parametrize(
+    ("star", "column"),
+    [
+        ('"v": {"@annotation": {"v": 1}}', 8),
+        ('"v": {"@triple": {}}', 8),
+        ('"@id" : {"@id": "urn:a"}', 2),
+        ('"@annotation":[]', 2),
+    ],
+)
+def test_triple_terms_of_json_ld_star_are_refused_at_the_first_one(star: str, column: int) -> None:
+    good = '{"urn:a": "\\"@annotation\\": @triple", "urn:b": ["@annotation"], "urn:at": 1}'
+    options = ReadOptions(time_predicates=("urn:at",))
+    events, reports = read(f"{good}\n{{{star}, {star}}}\n{good}", "ndjsonld", options)
+    assert [(report.line, report.column) for report in reports] == [(2, column)]
+    assert "RDF 1.2, JSON-LD-star) cannot be read from JSON-LD" in reports[0].reason
+    assert len(events) == 2
+
+
 def test_malformed_lines_are_reported_with_their_place_and_the_stream_goes_on() -> None:
     good = json.dumps(document(1))
     lines = [good, '{"a": }', "", '{"@id": 5}', json.dumps({"@context": CONTEXT, "v": 1}), good, "[" * 50_000, "\x00"]

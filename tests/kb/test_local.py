@@ -6,15 +6,21 @@ import gzip
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kb import local
 from kb.errors import KnowledgeBaseError
 from kb.loaded import Loaded
 from kb.local import files_of, load_graph
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.terms import XSD, BlankNode, Literal, to_ntriples
+from tests.drawn import drawn
 
 IRI = "http://kb.example/db"
 S, P = "<http://x/s>", "<http://x/p>"
@@ -166,6 +172,22 @@ def test_terms_of_rdf_1_2_are_read_and_blank_nodes_in_them_belong_to_their_file(
     triple_term, node = first
     assert triple_term == f'<<( {node} {P} "x"@en--ltr )>>'
     assert not {*first} & {*second}
+
+
+@pytest.mark.parametrize("suffix", [".nt", ".nq"])
+@settings(max_examples=drawn(40), deadline=None)
+@given(
+    lines=st.lists(st.sampled_from(['VERSION "1.2"', "VERSION '1.1' # b", '<urn:s> <urn:p> "VERSION" .', "# x"])),
+    end=st.sampled_from(["\n", "\r\n"]),
+    is_ended=st.booleans(),
+    piece=st.integers(1, 40),
+)
+def test_a_version_may_be_said_on_any_line(suffix: str, lines: list[str], end: str, is_ended: bool, piece: int) -> None:
+    with TemporaryDirectory() as folder, mock.patch.object(local, "_PIECE_BYTES", piece):
+        path = Path(folder) / f"kb{suffix}"
+        path.write_bytes((end.join(lines) + end * is_ended).encode())
+        graph = load_graph(path, "urn:kb", Dictionary())
+    assert len(graph.subjects) == any(line.startswith("<") for line in lines)
 
 
 def test_one_path_is_one_file(tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
     python -m tests.spark.spark_cases                 every case: static and streaming, in one shard and in four
     python -m tests.spark.spark_cases --named neg_    those whose name begins so
 
-Further cases are those of SPASEQ_CASES and SPASEQ_CASES2. The cases of a job are divided into two micro-batches at
-random, and their events arrive in disorder. Small jobs cost as many micro-batches more; in large ones each task knows
-all of their inputs. It reports each case whose rows are other ones, and ends with exit code 1 if there are any.
+Further cases are those of SPASEQ_CASES, SPASEQ_CASES2 and SPASEQ_CASES3. The cases of a job are divided into two
+micro-batches at random, and their events arrive in disorder. Small jobs cost as many micro-batches more; in large ones
+each task knows all of their inputs. It reports each case whose rows are other ones, and ends with exit code 1 if there
+are any.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Call, Node, TermParts, Triple, Variable
 from sparql_gpm.terms import IRI, TRIPLE_TERM_DEPTH_MAX, XSD, BlankNode, Literal, Term, TripleTerm, relabelled
+from spaseq.algebra.partitions import in_template
 from spaseq.lang.ast import TemplateTriple
 from spaseq.runtime.stages.construct import GraphTemplate
 from tests.drawn import drawn
@@ -65,6 +66,13 @@ def test_a_template_gives_the_graph_of_the_reference(
     )
     found = made.triples(values, "urn:g")
     assert set(found) == fresh and len(found) == len(fresh)
+
+
+@given(templates())
+def test_variables_of_the_partition_are_renamed_in_triple_terms_too(template: list[TemplateTriple]) -> None:
+    renamed = [in_template(each, {"x": "x#"}, over=False) for each in template]
+    assert str(renamed).replace("name='x#'", "name='x'") == str(template)
+    assert "name='x'" not in str(renamed)
 
 
 def test_a_triple_that_needs_too_deep_a_term_is_left_out() -> None:

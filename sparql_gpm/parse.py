@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparql_gpm.pattern import EMPTY, Expression, Pattern, TermParts, Triple
+from sparql_gpm.pattern import EMPTY, Expression, Member, Pattern, TermParts, Triple
 from sparql_gpm.syntax.grammar import Tree, check_brackets, closing, parse_tree
 from sparql_gpm.syntax.names import Blanks, Names
 from sparql_gpm.syntax.tokens import Token, tokens
 from sparql_gpm.syntax.translate import GroupReader
-from sparql_gpm.syntax.translate_triples import Member, TripleReader
+from sparql_gpm.syntax.translate_triples import TripleReader
 
 TemplateMember = tuple[Triple | TermParts, Expression | None]
 """A member of a template, and the value that its object stands for."""

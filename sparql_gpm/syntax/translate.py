@@ -9,13 +9,13 @@ from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.errors import Fault, PatternSyntaxError
-from sparql_gpm.pattern import Expression, Pattern, Variable
+from sparql_gpm.pattern import Expression, Member, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Blanks, Names
 from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction
 from sparql_gpm.syntax.translate_select import SelectReader
-from sparql_gpm.syntax.translate_triples import Member, TripleReader
+from sparql_gpm.syntax.translate_triples import TripleReader
 from sparql_gpm.terms import IRI, Term, TripleTerm
 
 _DEPTH_MAX = 200

@@ -11,7 +11,7 @@ from enum import Enum
 
 from automata.plan.expression import Node, Span
 from automata.plan.program import Selector, Skip, Window
-from sparql_gpm.pattern import EventData, Expression, Pattern, Triple
+from sparql_gpm.pattern import EventData, Expression, Pattern, TermParts, Triple
 from spaseq.errors import Problem
 
 Expr = Node[str]
@@ -86,12 +86,12 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class TemplateTriple:
-    """A triple of a CONSTRUCT template; its object may be an aggregate or an iteration's value.
+    """A triple of a CONSTRUCT template, whose object may be an aggregate or an iteration's value; or a triple term.
 
-    A blank node of the template is a `Variable` whose name starts with `_:`.
+    A blank node of the template is a `Variable` whose name starts with `_:`, and so is a triple term with variables.
     """
 
-    pattern: Triple
+    pattern: Triple | TermParts
     object: Expression | None
 
 

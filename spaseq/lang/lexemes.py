@@ -61,7 +61,7 @@ KEYWORDS = frozenset({
 
 PUNCTUATION = {sign.text: sign.terminal for sign in (*SIGNS.values(), *SEQUENCE_SIGNS.values())}
 """The terminal of each sign."""
-_OUTER_SIGNS = "(){},*;:|&"
+_OUTER_SIGNS = (*"(){},*;:|&", "<<(", "<<")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The Name of a stream or GPM."""
@@ -78,7 +78,7 @@ _BLANK = "(?:[\\s\ufeff]+|#[^\\r\\n]*)+"
 OUTER_PATTERNS = (
     ("SPACE", _BLANK),
     ("IRI", r'<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'),
-    ("BAD_IRI", r"<[^>\r\n]*>?"),
+    ("BAD_IRI", r"<(?!<)[^>\r\n]*>?"),
     ("STRING", f"{_LONG_STRING}|{SHORT_STRING}"),
     ("BAD_STRING", r"""["'][^\r\n]*"""),
     ("VAR", r"[?$]\w+"),

@@ -41,7 +41,7 @@ def likeness(one: Term, other: Term) -> Likeness | None:
 def likeness_key(term: Term) -> object:
     """The same for terms that are alike, and for some others: what `likeness` is to be asked of."""
     if not isinstance(term, IRI | Literal):
-        return term
+        return value_key(term)
     number = parse_number(text_of(term).strip(WHITE_SPACE), NumericType.DOUBLE)
     if number is not None:
         return number.value

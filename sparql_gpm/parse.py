@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparql_gpm.pattern import EMPTY, Expression, Member, Pattern, TermParts, Triple
-from sparql_gpm.syntax.grammar import Tree, check_brackets, closing, parse_tree
-from sparql_gpm.syntax.names import Blanks, Names
+from sparql_gpm.syntax.grammar import Tree, check_brackets, parse_tree
+from sparql_gpm.syntax.names import Blanks, Names, first_token, last_token
 from sparql_gpm.syntax.tokens import Token, tokens
 from sparql_gpm.syntax.translate import GroupReader
 from sparql_gpm.syntax.translate_triples import TripleReader
@@ -65,9 +65,8 @@ def read_group(read: Sequence[Token], tree: Tree, names: Names, first: Pattern =
     """The meaning of the tree of a group, which consists of these tokens; see `parse_group`."""
     groups = GroupReader(names, _blanks(read))
     pattern, filters = groups.top(tree, first)
-    places = {token.start: index for index, token in enumerate(read)}
-    found = tuple(_filter(places[each.children[0].start], expression, read) for each, expression in filters)
-    return ParsedGroup(pattern, found, groups.triples.places)
+    found = (ParsedFilter(expression, first_token(tree).start, last_token(tree).end) for tree, expression in filters)
+    return ParsedGroup(pattern, tuple(found), groups.triples.places)
 
 
 def read_expression(read: Sequence[Token], tree: Tree, names: Names, nested: bool = False) -> Expression:
@@ -95,8 +94,3 @@ def _parsed(rule: str, text: str) -> tuple[Sequence[Token], Tree]:
 
 def _blanks(read: Sequence[Token]) -> Blanks:
     return Blanks({token.text for token in read if token.kind == "bnode"})
-
-
-def _filter(place: int, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
-    """The FILTER whose keyword stands at a place, up to the bracket that closes the first one after it."""
-    return ParsedFilter(expression, read[place].start, read[closing(read, place)].end)

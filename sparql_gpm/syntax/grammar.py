@@ -118,20 +118,6 @@ def check_brackets(read: Sequence[Token], end: int) -> None:
         raise PatternSyntaxError(f"expected '{expected}', found the end", end, f"'{opened[-1].text}' is never closed")
 
 
-def closing(read: Sequence[Token], start: int) -> int:
-    """The index of the bracket that closes the first opened at or after index `start`; the last index if none does."""
-    depth = 0
-    for index in range(start, len(read)):
-        token = read[index]
-        if token.kind == "punctuation" and token.text in CLOSING:
-            depth += 1
-        elif token.kind == "punctuation" and token.text in _OPENING:
-            depth -= 1
-            if depth == 0:
-                return index
-    return len(read) - 1
-
-
 def unexpected(token: Token, accepted: Collection[str]) -> PatternSyntaxError:
     """The error for a token in whose place one of these terminals may stand."""
     found = "the end" if token.type == "$END" else f"'{token.text}'"

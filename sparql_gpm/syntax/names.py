@@ -95,6 +95,11 @@ def first_token(node: Tree) -> Token:
     return node if isinstance(node, Token) else first_token(node.children[0])
 
 
+def last_token(node: Tree) -> Token:
+    """The last one."""
+    return node if isinstance(node, Token) else last_token(node.children[-1])
+
+
 class Blanks:
     """New `_:` variables, none of them a label of the text."""
 

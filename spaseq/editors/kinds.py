@@ -66,7 +66,7 @@ OUTER_KINDS = {
     "DATATYPE": Kind.PUNCTUATION, "UNKNOWN": Kind.INVALID, "RESERVED": Kind.INVALID, "NAME": Kind.NAME,
     **{kind: Kind.BRACKET if sign in "(){}" else Kind.PUNCTUATION for sign, kind in PUNCTUATION.items()},
     "BODY_OPEN": Kind.BRACKET, "TEMPLATE_OPEN": Kind.BRACKET, "STAR": Kind.OPERATOR,
-    **dict.fromkeys(KEYWORDS, Kind.KEYWORD),
+    "_VERSION": Kind.STRING, **dict.fromkeys(KEYWORDS, Kind.KEYWORD),
 }  # fmt: skip
 """The kinds of the lexemes outside of SEQ( )."""
 

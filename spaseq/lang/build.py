@@ -35,7 +35,7 @@ _CLAUSES: dict[str, Callable[..., Any]] = {
     "register_clause": drafts.RegisterClause, "within_clause": drafts.WithinClause, "stream": drafts.StreamClause,
     "knowledge": drafts.KnowledgeClause, "filter_clause": drafts.FilterClause, "bind_clause": drafts.BindClause,
     "limit_clause": drafts.LimitClause, "having_clause": drafts.HavingClause, "every": drafts.EveryDraft,
-    **dict.fromkeys(("where_clause", "lbrace_clause", "rbrace_clause"), drafts.UnreadClause),
+    **dict.fromkeys(("version_clause", "where_clause", "lbrace_clause", "rbrace_clause"), drafts.UnreadClause),
 }  # fmt: skip
 """For each rule that has no method in `Build` the clause that its parts make up, in order."""
 
@@ -54,10 +54,6 @@ class Build(Transformer[Lexeme, Any]):
         return drafts.Piece(lexeme.span, lexeme.tokens, None if getattr(tree, "type", "") == "FAULTY" else tree)
 
     template_piece = expression_piece = constraint_piece = group_piece
-
-    def version_clause(self, children: Children) -> drafts.Clause:
-        """VERSION."""
-        return drafts.VersionClause(_word(children[0]))
 
     def select_clause(self, children: Children) -> drafts.Clause:
         """SELECT."""

@@ -36,13 +36,6 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionClause:
-    """`VERSION label`."""
-
-    label: Word
-
-
-@dataclass(frozen=True, slots=True)
 class RegisterClause:
     """`REGISTER STREAM iri AS`."""
 
@@ -204,7 +197,7 @@ class UnreadClause:
 
 
 Clause = (
-    Declaration | VersionClause | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause
+    Declaration | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause
     | KnowledgeClause | SequenceClause
     | DefineClause | FilterClause | BindClause | GroupClause | HavingClause | AfterClause | LimitClause
     | UnreadClause

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -14,10 +14,9 @@ from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import read_expression, read_group, read_template
 from sparql_gpm.pattern import TRUE, Constant, EventData, Expression
-from sparql_gpm.syntax.grammar import Tree, closing
+from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Names
 from sparql_gpm.syntax.tokens import Token
-from sparql_gpm.syntax.words import AGGREGATES, ITERATIONS
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter, Using
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import ColumnDraft, DefineClause, Piece, Word
@@ -113,16 +112,16 @@ class Embedded:
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
         define = Define(clause.name.text, streams, event, parsed.pattern, filters, clause.body.span)
         binds = in_scope(parsed.pattern)
-        inside, rest = _divided(clause.body.tokens, [(found.start, found.end) for found in parsed.filters])
+        inside, rest = _divided(clause.body.tree)
         needed = frozenset().union(*(expression_variables(found.expression) for found in filters)) - binds
         found = uses(inside)
         from_outside = Uses(_named(found.variables, needed), found.folds, found.exists)
-        outer = _named(uses(_outside_exists(inside)).variables, needed)
+        outer = _named(_variables(_nodes(inside, "exists")), needed)
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
-        read = _outside_exists(rest)
-        unbound = _named(uses(read).variables, frozenset(t.text[1:] for t in read if t.kind == "variable") - known)
-        in_binds = _named(uses(_inside_binds(read)).variables, frozenset(word.text[1:] for word in unbound))
-        return Gpm(define, binds, from_outside, outer, unbound, in_binds)
+        unbound = tuple(word for word in _variables(_nodes(rest, "exists")) if word.text[1:] not in known)
+        in_binds = [each for each in _nodes(rest, "exists") if _is(each, "bind")]
+        names = frozenset(word.text[1:] for word in unbound)
+        return Gpm(define, binds, from_outside, outer, unbound, _named(_variables(_nodes(in_binds, "exists")), names))
 
     def _event_data(self, clause: DefineClause) -> EventData:
         """The variables of AS and AT; what is written twice is reported."""
@@ -144,9 +143,9 @@ class Embedded:
         if parsed is None:
             return None
         pattern = filtered([found.expression for found in parsed.filters], parsed.pattern)
-        inside, _ = _divided(body.tokens, [(found.start, found.end) for found in parsed.filters])
+        inside, _ = _divided(body.tree)
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
-        seen = uses(_outside_exists(body.tokens)).variables
+        seen = _variables(_nodes([body.tree], "exists"))
         unbound = tuple(word for word in seen if word.text[1:] not in known)
         return UsingGroup(Using(pattern, body.span), in_scope(pattern), uses(inside).folds, unbound)
 
@@ -163,7 +162,7 @@ class Embedded:
         if draft.expression is None:
             return Projection(name, None, span), Uses((draft.variable,), (), ())
         expression = self._read(draft.expression, reader)
-        return None if expression is None else (Projection(name, expression, span), uses(draft.expression.tokens))
+        return None if expression is None else (Projection(name, expression, span), uses([draft.expression.tree]))
 
     def constraint(self, constraint: Piece) -> tuple[TopLevelFilter, Uses] | None:
         """The condition of a FILTER beside the DEFINEs and what it uses, or None after reporting; without EXISTS."""
@@ -175,7 +174,7 @@ class Embedded:
         return None if found is None else found[0]
 
     def _constraint(self, constraint: Piece, reader: _Reader[Expression]) -> tuple[TopLevelFilter, Uses] | None:
-        found = uses(constraint.tokens)
+        found = uses([constraint.tree])
         expression = None if found.exists else self._read(constraint, reader)
         if found.exists:
             return TopLevelFilter(Constant(TRUE), constraint.span), found
@@ -183,7 +182,7 @@ class Embedded:
 
     def template(self, template: Piece) -> tuple[tuple[TemplateTriple, ...], Uses] | None:
         """The triples of CONSTRUCT and what they use, or None after reporting; no triples if it has EXISTS."""
-        found = uses(template.tokens)
+        found = uses([template.tree])
         if found.exists:
             return (), found
         triples = self._read(template, self._template)
@@ -205,95 +204,64 @@ class Embedded:
             return None
 
 
-def uses(read: Sequence[Token]) -> Uses:
-    """The uses in a piece of SPARQL."""
-    variables: dict[str, Word] = {}
-    for token in read:
-        if token.kind == "variable":
-            variables.setdefault(token.text[1:], _word(token))
-    exists = tuple(_word(token) for token in read if token.is_word("EXISTS"))
-    return Uses(tuple(variables.values()), tuple(_folds(read)), exists)
+def uses(trees: Iterable[Tree]) -> Uses:
+    """The uses in trees of SPARQL, without those that there are not."""
+    nodes = list(_nodes(trees))
+    folds = (each for each in _nodes(trees, "exists") if _is(each, "aggregate", "iteration"))
+    exists = tuple(_word(each) for each in nodes if isinstance(each, Token) and each.is_word("EXISTS"))
+    return Uses(_variables(nodes), tuple(map(_fold, folds)), exists)
 
 
-def group_uses(read: Sequence[Token]) -> GroupUses:
+def group_uses(tree: Tree) -> GroupUses:
     """The uses of a column, of a template or of the condition of HAVING under OVER MATCHES."""
-    outside: list[Token] = []
-    inside: list[Token] = []
-    aggregates: list[Fold] = []
-    index = 0
-    while index < len(read):
-        if not _calls(read, index, AGGREGATES):
-            outside.append(read[index])
-            index += 1
-            continue
-        last = closing(read, index)
-        aggregates.append(_fold(read, index))
-        inside += read[index + 1 : last + 1]
-        index = last + 1
-    return GroupUses(uses(outside), tuple(aggregates), uses(inside))
+    outside = list(_nodes([tree], "aggregate"))
+    aggregates = [each for each in outside if _is(each, "aggregate")]
+    inside = uses([part for each in aggregates for part in each.children])
+    apart = [each for each in outside if isinstance(each, Token) or _is(each, "iteration")]
+    return GroupUses(uses(apart), tuple(map(_fold, aggregates)), inside)
 
 
-def _divided(read: Sequence[Token], parts: Sequence[tuple[int, int]]) -> tuple[list[Token], list[Token]]:
-    """The tokens inside of these parts of the text, which are in order, and the others."""
-    inside: list[Token] = []
-    outside: list[Token] = []
-    at = 0
-    for token in read:
-        while at < len(parts) and parts[at][1] <= token.start:
-            at += 1
-        within = at < len(parts) and parts[at][0] <= token.start
-        (inside if within else outside).append(token)
-    return inside, outside
+def _nodes(trees: Iterable[Tree], *apart: str) -> Iterator[Tree]:
+    """The trees, all in them and the tokens, in the order of the text; not what is in trees of some rules."""
+    for tree in trees:
+        if tree is not None:
+            yield tree
+            if not isinstance(tree, Token) and tree.data not in apart:
+                yield from _nodes(tree.children, *apart)
+
+
+def _is(node: Tree, *rules: str) -> bool:
+    return not isinstance(node, Token) and node.data in rules
+
+
+def _divided(group: Tree) -> tuple[list[Tree], list[Tree]]:
+    """The top-level FILTERs of a group, and its other parts."""
+    parts = group.children if group.data == "body" else [group]
+    filters = [part for part in parts if part.data == "filter"]
+    return filters, [part for part in parts if part.data != "filter"]
+
+
+def _variables(nodes: Iterable[Tree]) -> tuple[Word, ...]:
+    """The variables among nodes, each where it stands first."""
+    found: dict[str, Word] = {}
+    for node in nodes:
+        if isinstance(node, Token) and node.kind == "variable":
+            found.setdefault(node.text[1:], _word(node))
+    return tuple(found.values())
 
 
 def _named(words: Iterable[Word], names: frozenset[str]) -> tuple[Word, ...]:
     return tuple(word for word in words if word.text[1:] in names)
 
 
-def _outside_exists(read: Sequence[Token]) -> list[Token]:
-    """The tokens that are not in the pattern of an EXISTS."""
-    found: list[Token] = []
-    index = 0
-    while index < len(read):
-        found.append(read[index])
-        index = (closing(read, index) if read[index].is_word("EXISTS") else index) + 1
-    return found
-
-
-def _inside_binds(read: Sequence[Token]) -> list[Token]:
-    """The tokens between the brackets of each BIND."""
-    starts = [index for index, token in enumerate(read) if token.is_word("BIND")]
-    return [token for start in starts for token in read[start : closing(read, start)]]
-
-
-def _folds(read: Sequence[Token]) -> Iterator[Fold]:
-    """The aggregates and iteration values outside of braces (what is inside belongs to a subquery)."""
-    depth = 0
-    for index, token in enumerate(read[:-1]):
-        depth += (token.text == "{") - (token.text == "}")
-        if depth == 0 and _calls(read, index, AGGREGATES | ITERATIONS):
-            yield _fold(read, index)
-
-
-def _calls(read: Sequence[Token], index: int, words: Collection[str]) -> bool:
-    """True if one of these words and an opening bracket stand at a place."""
-    return index + 1 < len(read) and read[index].is_word(*words) and read[index + 1].text == "("
-
-
-def _fold(read: Sequence[Token], index: int) -> Fold:
-    """The aggregate or iteration value that begins at a place."""
-    arguments = read[index + 2 :]
-    distinct = bool(arguments) and arguments[0].is_word("DISTINCT")
-    rest = arguments[distinct:]
-    every = bool(rest) and rest[0].text == "*"
-    return Fold(_word(read[index]), _only_variable(rest), distinct, every)
-
-
-def _only_variable(rest: Sequence[Token]) -> str | None:
-    """The variable of `?v)` or `?v; SEPARATOR = …)`; None for any other argument."""
-    if len(rest) > 1 and rest[0].kind == "variable" and rest[1].text in {")", ";"}:
-        return rest[0].text[1:]
-    return None
+def _fold(tree: Tree) -> Fold:
+    """An aggregate or iteration value."""
+    word, *arguments, _ = tree.children
+    distinct = isinstance(arguments[0], Token) and arguments[0].type == "DISTINCT"
+    argument = arguments[distinct]
+    alone = isinstance(argument, Token)
+    variable = argument.text[1:] if alone and argument.type == "VAR" else None
+    return Fold(_word(word), variable, distinct, alone and argument.type == "STAR")
 
 
 def _word(token: Token) -> Word:

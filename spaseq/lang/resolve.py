@@ -63,7 +63,6 @@ class Resolver:
         beside = self._beside()
         having = self._having()
         self._check_over()
-        self._check_versions()
         sequence = self._sequence(gpms, columns or (), template, beside, using)
         after, limit = self._first(drafts.AfterClause), self._limit()
         if self._report.failed:
@@ -125,13 +124,6 @@ class Resolver:
     def _having(self) -> ast.TopLevelFilter | None:
         clause = self._first(drafts.HavingClause)
         return self._embedded.having(clause.constraint) if clause else None
-
-    def _check_versions(self) -> None:
-        """Reports the label of a VERSION that is a string of several lines (SPARQL 1.2, Section 19.7)."""
-        for clause in self._all(drafts.VersionClause):
-            if clause.label.text.startswith(('"""', "'''")):
-                message = f"expected a version in single quotation marks, found {clause.label.text[:3]}"
-                self._report.add(Code.SYNTAX, clause.label.span, message, 'write VERSION "1.2"')
 
     def _check_over(self) -> None:
         """Reports what needs OVER MATCHES, and what does not go with it."""
@@ -253,12 +245,12 @@ class Resolver:
                 message = f"?{name} is in GROUP BY and has a value"
                 self._report.add(Code.ALREADY_BOUND, draft.variable.span, message, "choose a new variable after AS")
             aliases.append(name)
-            read = (_token(draft.variable),) if expression is None else expression.tokens
-            scopes.check_grouped(group_uses(read), "SELECT", keys, constant)
+            tree = _token(draft.variable) if expression is None else expression.tree
+            scopes.check_grouped(group_uses(tree), "SELECT", keys, constant)
         if form and form.template:
-            scopes.check_grouped(group_uses(form.template.tokens), "a template", keys, constant)
+            scopes.check_grouped(group_uses(form.template.tree), "a template", keys, constant)
         if having:
-            scopes.check_grouped(group_uses(having.constraint.tokens), "HAVING", (*keys, *aliases), constant)
+            scopes.check_grouped(group_uses(having.constraint.tree), "HAVING", (*keys, *aliases), constant)
 
     def _check_skip(self, positive: Collection[str]) -> None:
         """Reports SKIP TO of a Name that no step takes."""

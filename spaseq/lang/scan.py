@@ -83,6 +83,8 @@ class _Scanner:
                 kind = self._word(text, span)
             case "PUNCTUATION":
                 kind = PUNCTUATION[text]
+            case "STRING" if self._previous == "VERSION" and text[:3] not in {'"""', "'''"}:
+                kind = "_VERSION"
             case "BAD_STRING":
                 opening = Span(span.start, span.start + 1)
                 self._report.add(Code.UNCLOSED_STRING, opening, "this string is never closed")

@@ -54,6 +54,7 @@ _OPERATOR = f"an operator ({_listed(Use.CONTIGUITY, Use.OPERATOR)})"
 _PHRASES = {
     "VAR": "a variable", "IRI": "an IRI in < >", "PNAME": "a prefixed name", "NUMBER": "a whole number",
     "STRING": "a dateTime in quotation marks", "DATATYPE": "'^^'", "EXPRESSION": "an expression",
+    "_VERSION": 'a version such as "1.2"',
     "CONSTRAINT": "a condition in brackets",
     "MEMBER_SEQ": "SEQ( )", "TIME_LIMIT": "",
     **{kind: f"'{sign}'" for sign, kind in PUNCTUATION.items()}, "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -23,6 +23,7 @@ from spaseq.lang.drafts import ColumnDraft, DefineClause, Piece, Word
 from spaseq.lang.faults import report_fault
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
+from spaseq.lang.trees import divided, is_a, nodes, variables, word
 
 _Parsed = TypeVar("_Parsed")
 _Reader = Callable[[Sequence[Token], Tree, Names], _Parsed]
@@ -112,21 +113,21 @@ class Embedded:
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
         define = Define(clause.name.text, streams, event, parsed.pattern, filters, clause.body.span)
         binds = in_scope(parsed.pattern)
-        inside, rest = _divided(clause.body.tree)
+        inside, rest = divided(clause.body.tree)
         needed = frozenset().union(*(expression_variables(found.expression) for found in filters)) - binds
         found = uses(inside)
         from_outside = Uses(_named(found.variables, needed), found.folds, found.exists)
-        outer = _named(_variables(_nodes(inside, "exists")), needed)
+        outer = _named(variables(nodes(inside, "exists")), needed)
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
-        unbound = tuple(word for word in _variables(_nodes(rest, "exists")) if word.text[1:] not in known)
-        in_binds = [each for each in _nodes(rest, "exists") if _is(each, "bind")]
+        unbound = tuple(word for word in variables(nodes(rest, "exists")) if word.text[1:] not in known)
+        in_binds = [each for each in nodes(rest, "exists") if is_a(each, "bind")]
         names = frozenset(word.text[1:] for word in unbound)
-        return Gpm(define, binds, from_outside, outer, unbound, _named(_variables(_nodes(in_binds, "exists")), names))
+        return Gpm(define, binds, from_outside, outer, unbound, _named(variables(nodes(in_binds, "exists")), names))
 
     def _event_data(self, clause: DefineClause) -> EventData:
         """The variables of AS and AT; what is written twice is reported."""
         found: dict[str, str] = {}
-        for keyword, variable in ((word.keyword, word.variable) for word in clause.event):
+        for keyword, variable in ((each.keyword, each.variable) for each in clause.event):
             kind, name = keyword.text.upper(), variable.text[1:]
             if kind in found:
                 self._report.add(Code.EVENT_VARIABLES, keyword.span, f"{kind} is given twice", "keep one")
@@ -143,9 +144,9 @@ class Embedded:
         if parsed is None:
             return None
         pattern = filtered([found.expression for found in parsed.filters], parsed.pattern)
-        inside, _ = _divided(body.tree)
+        inside, _ = divided(body.tree)
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
-        seen = _variables(_nodes([body.tree], "exists"))
+        seen = variables(nodes([body.tree], "exists"))
         unbound = tuple(word for word in seen if word.text[1:] not in known)
         return UsingGroup(Using(pattern, body.span), in_scope(pattern), uses(inside).folds, unbound)
 
@@ -194,7 +195,7 @@ class Embedded:
         """The meaning of a piece; None for one with an error, which is reported."""
         for token in piece.tokens:
             if token.kind == "pname":
-                self._namespace.check(_word(token))
+                self._namespace.check(word(token))
         if piece.tree is None:
             return None
         try:
@@ -206,48 +207,19 @@ class Embedded:
 
 def uses(trees: Iterable[Tree]) -> Uses:
     """The uses in trees of SPARQL, without those that there are not."""
-    nodes = list(_nodes(trees))
-    folds = (each for each in _nodes(trees, "exists") if _is(each, "aggregate", "iteration"))
-    exists = tuple(_word(each) for each in nodes if isinstance(each, Token) and each.is_word("EXISTS"))
-    return Uses(_variables(nodes), tuple(map(_fold, folds)), exists)
+    found = list(nodes(trees))
+    folds = (each for each in nodes(trees, "exists") if is_a(each, "aggregate", "iteration"))
+    exists = tuple(word(each) for each in found if isinstance(each, Token) and each.is_word("EXISTS"))
+    return Uses(variables(found), tuple(map(_fold, folds)), exists)
 
 
 def group_uses(tree: Tree) -> GroupUses:
     """The uses of a column, of a template or of the condition of HAVING under OVER MATCHES."""
-    outside = list(_nodes([tree], "aggregate"))
-    aggregates = [each for each in outside if _is(each, "aggregate")]
+    outside = list(nodes([tree], "aggregate"))
+    aggregates = [each for each in outside if is_a(each, "aggregate")]
     inside = uses([part for each in aggregates for part in each.children])
-    apart = [each for each in outside if isinstance(each, Token) or _is(each, "iteration")]
+    apart = [each for each in outside if isinstance(each, Token) or is_a(each, "iteration")]
     return GroupUses(uses(apart), tuple(map(_fold, aggregates)), inside)
-
-
-def _nodes(trees: Iterable[Tree], *apart: str) -> Iterator[Tree]:
-    """The trees, all in them and the tokens, in the order of the text; not what is in trees of some rules."""
-    for tree in trees:
-        if tree is not None:
-            yield tree
-            if not isinstance(tree, Token) and tree.data not in apart:
-                yield from _nodes(tree.children, *apart)
-
-
-def _is(node: Tree, *rules: str) -> bool:
-    return not isinstance(node, Token) and node.data in rules
-
-
-def _divided(group: Tree) -> tuple[list[Tree], list[Tree]]:
-    """The top-level FILTERs of a group, and its other parts."""
-    parts = group.children if group.data == "body" else [group]
-    filters = [part for part in parts if part.data == "filter"]
-    return filters, [part for part in parts if part.data != "filter"]
-
-
-def _variables(nodes: Iterable[Tree]) -> tuple[Word, ...]:
-    """The variables among nodes, each where it stands first."""
-    found: dict[str, Word] = {}
-    for node in nodes:
-        if isinstance(node, Token) and node.kind == "variable":
-            found.setdefault(node.text[1:], _word(node))
-    return tuple(found.values())
 
 
 def _named(words: Iterable[Word], names: frozenset[str]) -> tuple[Word, ...]:
@@ -256,13 +228,9 @@ def _named(words: Iterable[Word], names: frozenset[str]) -> tuple[Word, ...]:
 
 def _fold(tree: Tree) -> Fold:
     """An aggregate or iteration value."""
-    word, *arguments, _ = tree.children
+    keyword, *arguments, _ = tree.children
     distinct = isinstance(arguments[0], Token) and arguments[0].type == "DISTINCT"
     argument = arguments[distinct]
     alone = isinstance(argument, Token)
     variable = argument.text[1:] if alone and argument.type == "VAR" else None
-    return Fold(_word(word), variable, distinct, alone and argument.type == "STAR")
-
-
-def _word(token: Token) -> Word:
-    return Word(token.text, Span(token.start, token.end))
+    return Fold(word(keyword), variable, distinct, alone and argument.type == "STAR")

@@ -20,6 +20,7 @@ from spaseq.lang.drafts import Word
 from spaseq.lang.limits import warn_of_limits
 from spaseq.lang.lint_expressions import check_expressions, open_variables, places_of
 from spaseq.lang.report import Report, listed
+from spaseq.lang.trees import Trees
 
 PAIRS_MAX = 200_000
 """Pairs of steps that share a variable, each counted for each level around the one that is repeated; no more are
@@ -51,7 +52,7 @@ class _Place:
         return [node for node in self.around if isinstance(node, nodes.Repetition) and node.at_most != 1]
 
 
-def lint(query: ast.Query, selector: Word | None, report: Report) -> None:
+def lint(query: ast.Query, selector: Word | None, trees: Trees, report: Report) -> None:
     """Reports every warning of a query without errors; `selector` is the word after SELECT or CONSTRUCT."""
     defines = {define.name: (define, in_scope(define.pattern)) for define in query.defines}
     places = [
@@ -65,9 +66,9 @@ def lint(query: ast.Query, selector: Word | None, report: Report) -> None:
     if selector is not None and query.selector in _FEWEST and not query.partition:
         _check_selector(selector, places, report)
     warn_of_limits(query.sequence, query.window, report)
-    _check_iterations(query, places, report)
+    _check_iterations(query, places, trees, report)
     _check_parts(query, places, report)
-    check_expressions(query, report)
+    check_expressions(query, trees, report)
 
 
 def _check_subsets(node: ast.Expr, report: Report) -> None:
@@ -119,7 +120,7 @@ def _check_selector(selector: Word, places: Sequence[_Place], report: Report) ->
 # --- a variable that a repetition binds and a step outside of it uses ---
 
 
-def _check_iterations(query: ast.Query, places: Sequence[_Place], report: Report) -> None:
+def _check_iterations(query: ast.Query, places: Sequence[_Place], trees: Trees, report: Report) -> None:
     """Warns, once for each variable, of a step that meets the last of many values that a repetition binds."""
     users = _users(places)
     warned = set(query.partition)
@@ -137,7 +138,7 @@ def _check_iterations(query: ast.Query, places: Sequence[_Place], report: Report
                     warned.add(name)
                     define = user.define
                     if define.name not in found:
-                        found[define.name] = places_of(query.text, define)
+                        found[define.name] = places_of(trees.bodies[define.name])
                     at = found[define.name].get(name) or user.step.span
                     _warn_iterations(name, binder, user, at, places, report)
                     break

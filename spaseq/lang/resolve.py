@@ -22,6 +22,7 @@ from spaseq.lang.numbers import read_count, read_window
 from spaseq.lang.report import Report
 from spaseq.lang.scopes import Scopes, occurrences
 from spaseq.lang.structure import check_structure
+from spaseq.lang.trees import Trees
 
 _Kind = TypeVar("_Kind")
 _Columns = Sequence[tuple[ast.Projection, Uses]]
@@ -95,8 +96,18 @@ class Resolver:
             base=self._namespace.base,
             warnings=(),
         )
-        lint(query, form.selector, self._report)
+        lint(query, form.selector, self._trees(form), self._report)
         return replace(query, warnings=self._report.problems())
+
+    def _trees(self, form: drafts.FormClause) -> Trees:
+        """The trees of a query without errors."""
+        bodies = {clause.name.text: clause.body.tree for clause in self._all(drafts.DefineClause)}
+        conditions = [clause.constraint.tree for clause in self._all(drafts.FilterClause)]
+        having, partition = self._all(drafts.HavingClause), self._all(drafts.PartitionClause)
+        pieces = [column.expression for column in form.columns or ()]
+        pieces += [clause.expression for clause in self._all(drafts.BindClause)]
+        pieces += [*(clause.constraint for clause in having), *(clause.using for clause in partition)]
+        return Trees(bodies, conditions, [piece.tree for piece in pieces if piece])
 
     def _register(self, form: drafts.FormClause | None) -> str | None:
         clause = self._first(drafts.RegisterClause)

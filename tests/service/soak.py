@@ -33,7 +33,10 @@ PROV = "http://www.w3.org/ns/prov#generatedAtTime"
 STAMPED = "http://www.w3.org/2001/XMLSchema#dateTime"
 GOOD_EVENTS = 40
 """Events of a good body, half as many rows."""
-PAUSE_S = 0.1
+PAUSE_S = 0.02
+"""Seconds between two good bodies: more than a thousand events a second, so that in a quarter of an hour every bound is
+met (a segment of the log, the rows that are kept for followers), and the quarters after it can be compared.
+"""
 NASTY_S = 2.0
 """Seconds between two of what is not good."""
 POISON = 200
@@ -152,7 +155,7 @@ class Soaked:
         self._refused(body, {"Content-Type": "text/turtle", "Content-Encoding": "gzip"})
 
     def _malformed(self) -> None:
-        self._refused(b"no quad\n" * 100, NQUADS)
+        self._refused(b"no quad\n" * 10, NQUADS)
 
     def _refused(self, body: bytes, headers: dict[str, str]) -> None:
         answer = self._client.post("/v1/streams/s", content=body, headers=headers)

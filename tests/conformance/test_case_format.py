@@ -67,7 +67,7 @@ def _check_rows(case: Case, query: Query) -> None:
         assert {name for step in row["events"].values() for name in step} <= events or len(case.queries) > 1
         assert row.get("triples", []) == sorted(row.get("triples", []))
         for term in row.get("bindings", {}).values():
-            assert {"type", "value"} <= set(term) <= {"type", "value", "datatype", "xml:lang"}
+            assert {"type", "value"} <= set(term) <= {"type", "value", "datatype", "xml:lang", "its:dir"}
 
 
 def _check_about(case: Case) -> None:

@@ -13,12 +13,12 @@ import railroad
 from docs.site.grammar import Either, Item, Literal, Named, Remark, Repeated, Row, rules
 
 SPECIFICATION = Path(__file__).parents[1] / "reference" / "specification.md"
-SPARQL = "https://www.w3.org/TR/sparql11-query/#r"
+SPARQL = "https://www.w3.org/TR/sparql12-query/#r"
 OF_SPARQL = {
     "Expr": "Expression", "GroupGraphPattern": "GroupGraphPattern", "Constraint": "Constraint", "Var": "Var",
-    "iri": "iri", "literal": "RDFLiteral", "Template": "ConstructTemplate",
+    "iri": "iri", "literal": "RDFLiteral", "string": "String", "Template": "ConstructTemplate",
 }  # fmt: skip
-"""Names that SPARQL 1.1's grammar has, and what it calls them."""
+"""Names that SPARQL 1.2's grammar has, and what it calls them."""
 OF_NOTES = ("Name", "name", "n", "m")
 """Names that Section 2.2 of the specification describes."""
 COLUMNS = 72
@@ -27,7 +27,7 @@ COLUMNS = 72
 HEAD = """# Grammar in diagrams
 
 Made from the [grammar of the specification](specification.md#21-grammar). A box with round corners is written
-as it is, keywords in either case; a box with corners is another diagram, or SPARQL 1.1's.
+as it is, keywords in either case; a box with corners is another diagram, or SPARQL 1.2's.
 [Notes on the grammar](specification.md#22-notes-on-the-grammar) has the rest.
 
 <style>

@@ -66,7 +66,7 @@ def test_the_parser_reads_what_the_grammar_derives() -> None:
 def test_every_rule_has_a_diagram_with_links() -> None:
     page = grammar_page()
     assert page.count("<svg ") == len(RULES) == len(re.findall("(?m)^## ", page)) > 20
-    assert 'href="#sequence"' in page and "sparql11-query/#rGroupGraphPattern" in page
+    assert 'href="#sequence"' in page and "sparql12-query/#rGroupGraphPattern" in page
     assert "xlink" not in page
 
 

@@ -15,6 +15,8 @@ def statements(members: Sequence[Member]) -> list[Statement]:
     """The triple patterns, in order, with their triple terms."""
     terms: dict[Node, TermParts] = {member.term: member for member in members if isinstance(member, TermParts)}
     triples = [member for member in members if not isinstance(member, TermParts)]
+    if not terms:
+        return [(triple, ()) for triple in triples]
     found = [(triple, tuple(dict.fromkeys(_inside(nodes(triple), terms)))) for triple in triples]
     assert {parts.term for _, own in found for parts in own} == terms.keys(), members
     return found

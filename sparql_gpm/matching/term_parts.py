@@ -8,7 +8,7 @@ from math import nan
 
 import numpy as np
 
-from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.numeric import float64
 from sparql_gpm.relations.relation import Relation
@@ -85,7 +85,7 @@ class TermPattern:
     def apply(self, relation: Relation, known: KnownParts) -> Relation:
         """The rows, all of which bind the term, in which it has such parts; with the variables of these."""
         found = known.of(relation.columns[self.term], self.dictionary)
-        fits: Mask = np.asarray(found.all(axis=1))
+        fits: Mask = found[:, 0] != UNBOUND
         columns = dict(relation.columns)
         for slot, column in zip(self.parts, found.T, strict=True):
             if isinstance(slot, int):

@@ -15,7 +15,7 @@ from sparql_gpm.algebra.stages import Kind, Stage
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.algebra.triple_terms import statements, with_terms
 from sparql_gpm.parse import parse_group
-from sparql_gpm.pattern import BGP, EMPTY, Member, Node, Variable
+from sparql_gpm.pattern import BGP, EMPTY, Node, Variable
 from sparql_gpm.terms import IRI, RDF, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.explain.funnel import EdgeCount, FilterCount, Funnel, KnowledgeCount, PatternCount, StepCount
@@ -88,7 +88,7 @@ class _Written:
 
     query: Query
     define: Define
-    places: Mapping[Member, int]
+    places: Mapping[algebra.Triple | algebra.PathTriple, int]
 
     @staticmethod
     def of(query: Query, define: Define) -> _Written:
@@ -98,7 +98,8 @@ class _Written:
 
     def line(self, stage: Stage) -> int:
         """The line of the first triple pattern of a stage, or of the body."""
-        triples = [triple for node in walk(stage.node) if isinstance(node, BGP) for triple in node.triples]
+        blocks = (node.triples for node in walk(stage.node) if isinstance(node, BGP))
+        triples = [triple for members in blocks for triple, _ in statements(members)]
         starts = [self.places[triple] for triple in triples if triple in self.places]
         return self._line_at(self.define.body.start + min(starts, default=0))
 

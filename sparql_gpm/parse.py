@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparql_gpm.pattern import EMPTY, Expression, Member, Pattern, TermParts, Triple
-from sparql_gpm.syntax.grammar import Tree, check_brackets, parse_tree
+from sparql_gpm.syntax.grammar import check_brackets, parse_tree
 from sparql_gpm.syntax.names import Blanks, Names, first_token, last_token
-from sparql_gpm.syntax.tokens import Token, tokens
+from sparql_gpm.syntax.tokens import Token, Tree, tokens
 from sparql_gpm.syntax.translate import GroupReader
 from sparql_gpm.syntax.translate_triples import TripleReader
 

@@ -81,7 +81,11 @@ def without_part(query: Query, events: Events, attempt: Attempt, detail: Detail)
 
     def lacking(define: Define) -> Define:
         parts = parts_of(define.pattern)
-        gone = {n for n, p in enumerate(parts) if p.triple is not None and triple_text(p.triple, p.terms) == detail["pattern"]}
+        gone = {
+            n
+            for n, p in enumerate(parts)
+            if p.triple is not None and triple_text(p.triple, p.terms) == detail["pattern"]
+        }
         return replace(define, pattern=with_parts(define.pattern, set(range(len(parts))) - gone))
 
     return replace(query, defines=tuple(map(lacking, query.defines))), events

@@ -15,11 +15,8 @@ from lark.lexer import Lexer
 from arrays.wanted import check_wanted
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.syntax.signs import CLOSING, SIGNS
-from sparql_gpm.syntax.tokens import NUMBERS, Token
+from sparql_gpm.syntax.tokens import NUMBERS, Token, Tree
 from sparql_gpm.syntax.words import declarations
-
-Tree = Any
-"""A `lark.Tree` whose leaves are tokens, or a token."""
 
 STARTS = ("inside", "template", "expression")
 """The rules that a text can be parsed by."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.iris import is_absolute, resolve_iri
 from sparql_gpm.pattern import Variable
-from sparql_gpm.syntax.grammar import Tree
-from sparql_gpm.syntax.tokens import Token, string_value, unescape
+from sparql_gpm.syntax.tokens import Token, Tree, string_value, unescape
 from sparql_gpm.terms import DIRECTIONS, IRI, RDF, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, Literal
 
 RDF_TYPE = IRI(RDF + "type")

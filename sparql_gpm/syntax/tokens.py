@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparql_gpm.syntax.signs import SIGNS, STRAY, any_of
 from sparql_gpm.syntax.words import TERMINALS
@@ -87,6 +87,9 @@ class Token(NamedTuple):
         """True if it is one of the keywords, given in upper case."""
         return self.kind == "word" and self.text.upper() in words
 
+
+Tree = Any
+"""A `lark.Tree` whose leaves are tokens, or a token."""
 
 _TERMINALS = {
     "iri": "IRI", "pname": "PNAME", "bnode": "BNODE", "variable": "VAR", "string": "STRING", "langtag": "LANGTAG",

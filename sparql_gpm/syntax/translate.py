@@ -10,9 +10,8 @@ from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Expression, Member, Pattern, Variable
-from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Blanks, Names
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction
 from sparql_gpm.syntax.translate_select import SelectReader
 from sparql_gpm.syntax.translate_triples import TripleReader

@@ -9,9 +9,8 @@ from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.algebra.traversal import operands
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
-from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Names, string
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from sparql_gpm.terms import IRI, TripleTerm
 
 _NESTED_MAX = 8

@@ -10,9 +10,8 @@ from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.algebra.traversal import map_operands
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Expression, Pattern, Variable
-from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Blanks
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction, outer_variables
 
 

@@ -13,9 +13,8 @@ from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.algebra.traversal import subpaths
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Expression, Member, Node, Path, PathTriple, Repeat, TermParts, Triple, Variable
-from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Blanks, Names, first_token
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from sparql_gpm.terms import IRI, RDF, BlankNode, TripleTerm
 
 _VALUES = ("aggregate", "iteration")

@@ -88,7 +88,7 @@ class _Written:
 
     query: Query
     define: Define
-    places: Mapping[algebra.Triple | algebra.PathTriple, int]
+    places: Mapping[algebra.Member, int]
 
     @staticmethod
     def of(query: Query, define: Define) -> _Written:

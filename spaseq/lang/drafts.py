@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from automata.plan.expression import Sequence, Span
 from automata.plan.program import Skip
-from sparql_gpm.syntax.grammar import Tree
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import read_expression, read_group, read_template
 from sparql_gpm.pattern import TRUE, Constant, EventData, Expression
-from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Names
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter, Using
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import ColumnDraft, DefineClause, Piece, Word

@@ -9,9 +9,8 @@ from automata.plan.expression import Repetition, Span, steps
 from sparql_gpm.algebra.scope import in_scope, mentioned
 from sparql_gpm.algebra.traversal import operands, subexpressions
 from sparql_gpm.pattern import Aggregate, Call, Exists, Expression, Iteration, Variable
-from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.names import Names
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from sparql_gpm.terms import XSD, Literal
 from spaseq.lang import ast
 from spaseq.lang.codes import Code

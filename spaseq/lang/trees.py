@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from automata.plan.expression import Span
-from sparql_gpm.syntax.grammar import Tree
-from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.tokens import Token, Tree
 from spaseq.lang.drafts import Word
 
 

@@ -27,7 +27,7 @@ from spaseq.service.http.requests import parsed_json
 from spaseq.service.settings.toml import CONFIGURATION_BYTES_MAX, KEY_PARTS_MAX, read_configuration
 
 LIMITS = (Path(__file__).parents[2] / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")
-GROWTH = 1.3
+GROWTH = 1.4
 """Calls may grow so many times as fast as the text."""
 GROWING = {
     "validate": (

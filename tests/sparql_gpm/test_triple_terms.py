@@ -267,3 +267,16 @@ def test_a_knowledge_base_is_asked_for_triple_terms_and_keeps_what_it_answers(tm
         rows = [[dictionary.term(i) for i in column.tolist()] for column in (found.columns["q"], found.columns["r"])]
         assert rows == [[IRI("http://x/q")], [IRI("http://x/r")]]
         assert isinstance(dictionary.term(int(found.columns["s"][0])), BlankNode)
+
+
+def test_parts_whose_ids_were_released_are_found_anew(tmp_path: Path) -> None:
+    term = TripleTerm(IRI("http://x/s"), IRI("http://x/p"), TripleTerm(BlankNode("b"), IRI("http://x/q"), Literal("v")))
+    (tmp_path / "kb.nt").write_text(f"<http://x/r> {REIFIES} {to_ntriples(term)} .\n")
+    dictionary = Dictionary()
+    bases = KnowledgeBases.load({KBS[0]: tmp_path / "kb.nt"}, dictionary, ExpressionEvaluator(dictionary))
+    for number in range(3):
+        found = bases.solve(KBS[0], ABOUT)
+        assert [dictionary.term(i) for i in found.columns["q"].tolist()] == [IRI("http://x/q")]
+        dictionary.retain([])
+        for other in range(9):
+            dictionary.intern(Literal(f"{number} {other}"))

@@ -22,8 +22,8 @@ _LETTERS = (
 )
 _MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
 """Characters of names beyond ASCII; a mark begins none."""
-PREFIX_PARTS_MAX = 100
-"""The dots inside of a prefix: a text of dots and letters is looked through for the colon of one no farther."""
+PREFIX_CHARACTERS_MAX = 250
+"""Characters of a prefix: a text of letters, dots and hyphens is looked through for the colon of one no farther."""
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _EXPONENT = "[eE][+-]?[0-9]+"
 _ESCAPE = r"\\[tbnrf\\\x22']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
@@ -41,7 +41,7 @@ def token_patterns(ascii_only: bool) -> tuple[tuple[str, str], ...]:
     base = f"A-Za-z{letters}"
     start = f"{base}_"
     chars = rf"{start}\-0-9{marks}"
-    prefix = rf"[{base}][{chars}]*(?:\.+[{chars}]+){{0,{PREFIX_PARTS_MAX}}}"
+    prefix = rf"(?=[{chars}.]{{1,{PREFIX_CHARACTERS_MAX}}}:)[{base}][{chars}]*(?:\.+[{chars}]+)*"
     local = f"(?:[{start}:0-9]|{_ESCAPED})(?:(?:[{chars}:]|{_ESCAPED}|\\.+(?=[{chars}:%\\\\]))*)"
     long = "|".join(f"{quotes}(?:{character})*{quotes}" for quotes, character in LONG_STRINGS)
     return (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from automata.plan.expression import Span
 from sparql_gpm.syntax.signs import SIGNS, any_of
-from sparql_gpm.syntax.tokens import PREFIX_PARTS_MAX, Token
+from sparql_gpm.syntax.tokens import PREFIX_CHARACTERS_MAX, Token
 from spaseq.lang.signs import CONTIGUITIES, SEQUENCE_SIGNS
 
 
@@ -82,7 +82,7 @@ OUTER_PATTERNS = (
     ("STRING", f"{_LONG_STRING}|{SHORT_STRING}"),
     ("BAD_STRING", r"""["'][^\r\n]*"""),
     ("VAR", r"[?$]\w+"),
-    ("PNAME", rf"(?:[^\W\d_][\w\-]*(?:\.+[\w\-]+){{0,{PREFIX_PARTS_MAX}}}\.*)?:{_LOCAL}"),
+    ("PNAME", rf"(?:(?=[\w\-.]{{1,{PREFIX_CHARACTERS_MAX}}}:)[^\W\d_][\w\-.]*)?:{_LOCAL}"),
     ("WORD", r"[^\W\d]\w*"),
     ("NUMBER", _NUMBER),
     ("LANGTAG", r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"),

@@ -6,10 +6,11 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arrays.wanted import NotWanted, while_wanted
@@ -25,6 +26,7 @@ from spaseq.lang.report import PROBLEMS_MAX
 from spaseq.service.errors import Refused
 from spaseq.service.http.requests import parsed_json
 from spaseq.service.settings.toml import CONFIGURATION_BYTES_MAX, KEY_PARTS_MAX, read_configuration
+from tests.drawn import drawn
 
 LIMITS = (Path(__file__).parents[2] / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")
 GROWTH = 1.4
@@ -46,12 +48,32 @@ PIECES = (
     "?v", "1", "BIND(?v AS ?w)", "FROM STREAM S <urn:s>", "WITHIN", "☃", '"""', "CONSTRUCT {", "(?v AS ?w)", "^^", "A+",
 )  # fmt: skip
 
+CHARACTERS = ("a", "-", ".", "_", ":", "1", "é", "<", "@", "?", "e", "+", "'", '"', "\\", "%", "a-", "a.", "1.", "1e")
+
 
 def text_of(sequence: str = "A", body: str = "?s :p ?v", select: str = "*", beside: str = "", define: str = "") -> str:
     return (
         f"PREFIX : <urn:e:> SELECT {select} WITHIN 9 SECONDS FROM STREAM S :s {{ SEQ({sequence}) "
         f"DEFINE GPM A ON S {{ {body} }} {define} {beside} }}"
     )
+
+
+@settings(max_examples=drawn(12), deadline=None)
+@given(
+    st.lists(st.sampled_from(CHARACTERS), min_size=1, max_size=3), st.sampled_from(["", "sequence", "body", "beside"])
+)
+@example(["-", "-", "a"], "")
+def test_the_time_for_repeated_characters_grows_as_the_text(characters: list[str], place: str) -> None:
+    """Expressions make no calls: four times as long a text takes sixteen times as long where one looks far ahead."""
+
+    def taken(count: int) -> float:
+        piece = "".join(characters) * count
+        text = text_of(**{place: piece}) if place else piece
+        begun = process_time()
+        check(text)
+        return process_time() - begun
+
+    assert min(taken(12_000) for _ in range(2)) <= 10 * max(min(taken(3_000) for _ in range(3)), 0.01)
 
 
 def calls(work: Callable[[], object]) -> int:

@@ -48,6 +48,7 @@ PIECES = (
     "?v", "1", "BIND(?v AS ?w)", "FROM STREAM S <urn:s>", "WITHIN", "☃", '"""', "CONSTRUCT {", "(?v AS ?w)", "^^", "A+",
 )  # fmt: skip
 
+PLACES = ("", "sequence", "body", "beside")
 CHARACTERS = ("a", "-", ".", "_", ":", "1", "é", "<", "@", "?", "e", "+", "'", '"', "\\", "%", "a-", "a.", "1.", "1e")
 
 
@@ -106,7 +107,7 @@ def test_the_calls_for_a_text_grow_as_the_text(way: str, name: str) -> None:
 
 
 @settings(max_examples=15)
-@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.sampled_from(["", "sequence", "body", "beside"]))
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.sampled_from(PLACES))
 def test_the_calls_for_a_repeated_piece_grow_as_the_text(pieces: list[str], place: str) -> None:
     def made(count: int) -> bytes:
         piece = " ".join(pieces) * count

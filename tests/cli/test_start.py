@@ -66,6 +66,13 @@ def test_a_short_run_over_files_does_not_import_what_is_for(needed_by: str, impo
     assert {"spaseq.engine.job", "automata.runs.columns.run_evaluator", "kb.loaded"} <= imported
 
 
+def test_a_query_is_read_without_another_parser_of_sparql() -> None:
+    program = PROGRAM.format(arguments=["validate", str(ROOT / "examples/smart_grid/query.rq")])
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {"lark", "sparql_gpm.parse"} <= {*done.stderr.split()}
+    assert [name for name in done.stderr.split() if name.startswith(("rdflib", "pyparsing"))] == []
+
+
 @pytest.mark.parametrize("call", ["main()", "main(['--version'])"])
 def test_garbage_is_looked_for_seldom_in_a_process_that_is_the_commands_own(call: str) -> None:
     program = (

@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_reference_with_and_without_late_enrichment(folder
 
 @pytest.mark.parametrize("few", [0, match_values.FEW_MATCHES])
 @given(data=st.data())
-@settings(max_examples=drawn(60))
+@settings(max_examples=drawn(90))
 def test_a_key_that_is_the_value_of_the_partition_is_looked_up_whether_matches_are_few_or_many(
     folder: Path, few: int, data: st.DataObject
 ) -> None:

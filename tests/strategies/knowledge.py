@@ -92,9 +92,14 @@ def knowing_queries(draw: DrawFn) -> str:
 
 @st.composite
 def knowing_in_partitions(draw: DrawFn) -> str:
-    """One whose partitions have the values of the steps' key, by PARTITION BY … USING."""
-    by = "PARTITION BY ?k USING { ?u :k ?k }\n"
-    return KnowingQueryText(Dice(draw), by=by, given=["?k"]).whole()
+    """One whose partitions have the values of a key that each step binds; most events match."""
+    dice = Dice(draw)
+    steps = [StepText(name, (), True, None, None) for name in ("A", "B")]
+    parts = {step.name: KnowingQueryText(dice).part(step)[0] for step in steps}
+    defines = "\n".join(f"  DEFINE GPM {name} ON S1 {{ ?s{name} :k ?k . {part} }}" for name, part in parts.items())
+    head = f"PREFIX : <{EX}>\nSELECT *\nWITHIN 100 SECONDS\nPARTITION BY ?k USING {{ ?u :k ?k }}"
+    body = f"  SEQ({dice.pick('A : B', 'A : B?', 'A:+ : B', 'A | B')})\n{defines}"
+    return f"{head}\nFROM STREAM S1 <{EX}s1>\nWHERE {{\n{body}\n}}\n"
 
 
 @st.composite

@@ -69,8 +69,8 @@ class CheckedLog:
 
     @property
     def first(self) -> int:
-        """The number of the first record that is there, or of the next one."""
-        return self.runs[0].first if self.runs else self.next
+        """The number of the first record that the files are to have."""
+        return min([*(segment.first for segment in self.segments), *(run.first for run in self.runs)], default=1)
 
 
 def check_log(files: Files, folder: int, places: Sequence[Place], snapshot: int, findings: Findings) -> CheckedLog:

@@ -153,6 +153,26 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return filled(tmp_path_factory.mktemp("sound"))
 
 
+@given(gone=st.sets(st.integers(0, 9), min_size=1), noted=st.booleans())
+@settings(max_examples=drawn(60))
+def test_all_records_of_segments_that_are_destroyed_are_missing_with_and_without_the_note_of_the_ends(
+    sound: Path, gone: set[int], noted: bool
+) -> None:
+    shutil.rmtree(copied := sound.with_name("copied"), ignore_errors=True)
+    shutil.copytree(sound, copied)
+    if not noted:
+        (copied / "log" / "ends").unlink()
+    segments = sorted((copied / "log").glob("*.log"))
+    for path in {segments[number % len(segments)] for number in gone}:
+        path.write_bytes(bytes(path.stat().st_size))
+    with held(sound), held(copied):
+        records, checked = check(sound, Findings()).log.next - 1, check(copied, Findings())
+        assert checked.log.lost_records == records - sum(run.end - run.first for run in checked.log.runs)
+        repair.repair(checked)
+        assert not check(copied, Findings()).findings.wrong
+    DataFolder(copied).close()
+
+
 @given(data=st.data())
 @settings(max_examples=drawn(90))
 def test_a_folder_is_sound_after_a_repair_whatever_bytes_of_its_log_were_wrong(

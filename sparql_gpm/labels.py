@@ -41,6 +41,11 @@ class Supervision:
             self.watch(label, batch)
         return None if self.set_aside is None else self.set_aside(label, batch)
 
+    def mask(self, label: PatternLabel, batch: EventBatch) -> bytes:
+        """What tells apart the results of queries for which other events are set aside."""
+        aside = None if self.set_aside is None else self.set_aside(label, batch)
+        return b"" if aside is None else aside.tobytes()
+
     def lets(self, label: PatternLabel, event: RowEvent) -> bool:
         """True unless an event, which is matched by itself, is set aside."""
         if self.watch is not None:

@@ -86,6 +86,9 @@ class StreamPattern:
     label: PatternLabel = field(default=PatternLabel(), compare=False)
 
 
+_Asked = tuple[StreamPattern, bytes]  # with a mask of the events that are set aside for the query that asks
+
+
 @dataclass(slots=True, eq=False)
 class _Results:
     """Everything that is found in the events of a slice once, and the events to report when `reporting` ends.
@@ -96,12 +99,12 @@ class _Results:
     surveys: dict[PatternPool, Survey] = field(default_factory=dict)
     touched: dict[PatternPool, tuple[Set[int], Set[Need] | None]] = field(default_factory=dict)
     masks: dict[Streams, Mask] = field(default_factory=dict)
-    solutions: dict[StreamPattern, Solutions] = field(default_factory=dict)
-    with_solutions: dict[tuple[StreamPattern, ...], NamedEvents] = field(default_factory=dict)
+    solutions: dict[_Asked, Solutions] = field(default_factory=dict)
+    with_solutions: dict[tuple[_Asked, ...], NamedEvents] = field(default_factory=dict)
     entailed: dict[Entailed, Slice] = field(default_factory=dict)
     made: dict[Callable[[EventBatch], object], object] = field(default_factory=dict)
     left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = field(default_factory=list)
-    exceeded: dict[StreamPattern, list[Exceeded]] = field(default_factory=dict)
+    exceeded: dict[_Asked, list[Exceeded]] = field(default_factory=dict)
 
 
 class Slice:
@@ -212,15 +215,15 @@ class Slice:
 
     def solutions(self, pattern: StreamPattern) -> Solutions:
         """The solutions of a pattern in the events on its streams, found once."""
-        if pattern not in self._results.solutions:
-            on = self.on(pattern.streams)
-            before = len(self._results.left_out)
-            self._results.solutions[pattern] = self._found(pattern, None if on.all() else on)
+        asked = self._asked(pattern)
+        if asked not in self._results.solutions:
+            on, before = self.on(pattern.streams), len(self._results.left_out)
+            self._results.solutions[asked] = self._found(pattern, None if on.all() else on)
             if over := [each for _, _, each in self._results.left_out[before:]]:
-                self._results.exceeded[pattern] = over
-        elif pattern in self._results.exceeded:
-            self.leave_out(pattern, *self._results.exceeded[pattern])
-        return self._results.solutions[pattern]
+                self._results.exceeded[asked] = over
+        elif asked in self._results.exceeded:
+            self.leave_out(pattern, *self._results.exceeded[asked])
+        return self._results.solutions[asked]
 
     def solutions_among(self, pattern: StreamPattern, wanted: Mask) -> Solutions:
         """The solutions in some of the events; found for these alone unless other queries need the rest."""
@@ -243,7 +246,7 @@ class Slice:
 
     def is_shared(self, pattern: StreamPattern) -> bool:
         """True if another query has the same pattern, or the solutions are found already."""
-        return pattern in self._results.solutions or pattern.shared.pool.uses(pattern.shared) > 1
+        return self._asked(pattern) in self._results.solutions or pattern.shared.pool.uses(pattern.shared) > 1
 
     def semi_join(self, pattern: StreamPattern, name: str, values: Ids) -> Mask:
         """At least the events on its streams in which a column of its solutions has one of some values."""
@@ -255,11 +258,10 @@ class Slice:
 
     def with_solutions(self, patterns: tuple[StreamPattern, ...]) -> NamedEvents:
         """The events in which some of these patterns have a solution."""
-        if patterns not in self._results.with_solutions:
-            self._results.with_solutions[patterns] = self.named(
-                [self.solutions(pattern).events for pattern in patterns]
-            )
-        return self._results.with_solutions[patterns]
+        asked = tuple(map(self._asked, patterns))
+        if asked not in self._results.with_solutions:
+            self._results.with_solutions[asked] = self.named([self.solutions(pattern).events for pattern in patterns])
+        return self._results.with_solutions[asked]
 
     def named(self, events: Sequence[Ids]) -> NamedEvents:
         """The events of some columns, each once."""
@@ -272,6 +274,9 @@ class Slice:
     def leave_out(self, pattern: StreamPattern, *exceeded: Exceeded) -> None:
         """Reports events that exceed a bound in what is made of a pattern's solutions, when `reporting` ends."""
         self._results.left_out += [(pattern.shared.pool, pattern.label, each) for each in exceeded]
+
+    def _asked(self, pattern: StreamPattern) -> _Asked:
+        return pattern, pattern.shared.pool.supervision.mask(pattern.label, self.batch)
 
     def _found(self, pattern: StreamPattern, wanted: Mask | None) -> Solutions:
         shared = pattern.shared

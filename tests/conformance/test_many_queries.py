@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.labels import PatternLabel, SetAside
 from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
@@ -50,12 +53,16 @@ _SEQUENCES = (
 
 
 def run_together(
-    entries: Sequence[tuple[int, Query]], pieces: Sequence[Sequence[Arrived]], delay_ns: int = 0
+    entries: Sequence[tuple[int, Query]],
+    pieces: Sequence[Sequence[Arrived]],
+    delay_ns: int = 0,
+    set_aside: SetAside | None = None,
 ) -> list[list[Row]]:
     """The rows of each query, registered before the piece with its number, over events that arrive in pieces."""
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     setup = Setup({}, RunOptions(), dictionary)
+    setup.pool.supervision.set_aside = set_aside
     rows: list[list[Row]] = [[] for _ in entries]
     iris = {stream.name: stream.iri for _, query in entries for stream in query.streams}
     for number, piece in enumerate([*pieces, ()]):
@@ -101,6 +108,29 @@ def test_many_queries_give_each_the_rows_that_it_gives_alone(data: st.DataObject
     together = run_together([(0, query) for query in parsed], pieces)
     for query, rows in zip(parsed, together, strict=True):
         alone = run_engine(query, pieces)
+        assert [comparable(row) for row in rows] == [comparable(row) for row in alone], query.name
+
+
+@given(st.data())
+@settings(max_examples=SETS // 2)
+def test_what_is_set_aside_for_one_query_is_seen_by_the_others_with_its_patterns(data: st.DataObject) -> None:
+    texts = data.draw(query_sets())
+    arrived = interleaved(data.draw(streams()))
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    for text in texts:
+        note(text)
+    parsed = [parse(text, f"q{number}") for number, text in enumerate(texts)]
+    times = sorted({time for _, time, *_ in arrived})
+    some = st.sets(st.sampled_from(times)) if times else st.just(set())
+    aside = {query.name: sorted(data.draw(some)) for query in parsed}
+
+    def set_aside(label: PatternLabel, batch: EventBatch) -> Mask | None:
+        mask = np.isin(batch.times, aside[label.query])
+        return mask if mask.any() else None
+
+    together = run_together([(0, query) for query in parsed], pieces, set_aside=set_aside)
+    for query, rows in zip(parsed, together, strict=True):
+        [alone] = run_together([(0, query)], pieces, set_aside=set_aside)
         assert [comparable(row) for row in rows] == [comparable(row) for row in alone], query.name
 
 

@@ -94,6 +94,8 @@ class _Step:
         triples, matcher = single.triples, self.row_matcher
         if matcher is not None and not matcher.predicates <= triples.keys():
             return ()
+        if not self.pool.supervision.lets(self.label, single.event):
+            return ()
         if self.pool.uses(self.shared) == 1:
             return self._matched(triples, single.event, {})
         key = self.shared.number, self.names
@@ -109,8 +111,6 @@ class _Step:
     def _matched(self, triples: Triples, event: RowEvent, over: dict[int, Exceeded]) -> Sequence[SolutionRow]:
         """The solutions; `over` gets the event if it exceeds a bound, which is reported."""
         matcher, bounds = self.row_matcher, self.pool.bounds
-        if not self.pool.supervision.lets(self.label, event):
-            return ()
         if matcher is not None:
             match = matcher.solutions
             try:

@@ -92,6 +92,20 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
     made.service.close()
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_query_with_the_same_pattern_keeps_what_is_too_much_for_another(setting: Setting, killed: bool) -> None:
+    """The pattern has 20 solutions, in each of 20 partitions: only the query with USING sets the event aside."""
+    text = "SELECT ?s WITHIN 9 SECONDS {} FROM STREAM S <urn:s> {{ SEQ(P) DEFINE GPM P ON S {{ ?s <urn:p> ?v }} }}"
+    setting.put("using", text.format("PARTITION BY ?k USING { ?u <urn:p> ?k }"))
+    setting.put("plain", text.format(""))
+    for second in (1, 2):
+        setting.push(graph(f"e{second}", second, 20))
+        setting.again(FEW, killed)
+        assert setting.graphs("plain") == [f"urn:e{number}" for number in range(1, second + 1)]
+        assert setting.service.query("plain")["rows"] == 20 * second
+        assert (setting.set_aside("using"), setting.set_aside("plain")) == (second, 0)
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_an_event_is_set_aside_for_the_queries_that_exceed_a_bound_and_others_see_it(
     setting: Setting, alone: bool

@@ -33,7 +33,7 @@ from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.reading.json_depth import is_deep, too_deep
 from sparql_gpm.reading.nesting import may_be_deep
-from sparql_gpm.reading.strict import BY_LINE, check_depths, without_versions
+from sparql_gpm.reading.strict import BY_LINE, check_depths, check_star, without_versions
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import relabelled
 
@@ -136,7 +136,7 @@ def _read_file(path: Path, iri: str, place: int, take: Take, progress: Progress 
         if FORMATS[suffix] == RdfFormat.RDF_XML:
             _check_entities(path)
         elif path.is_file():
-            _check_depth(path, FORMATS[suffix])
+            _check_readable(path, FORMATS[suffix])
         with path.open("rb") as raw, _unpacked(raw, path, progress) as stream:
             if FORMATS[suffix] in BY_LINE:
                 stream = cast(IO[bytes], _WithoutVersions(stream))
@@ -160,17 +160,19 @@ def _check_entities(path: Path) -> None:
         raise KnowledgeBaseError(fault, str(path), hint="write out what it stands for, or convert the file")
 
 
-def _check_depth(path: Path, rdf_format: RdfFormat) -> None:
-    """Raises SyntaxError for what is so deep that its parser would end the process."""
+def _check_readable(path: Path, rdf_format: RdfFormat) -> None:
+    """Raises SyntaxError for what is so deep that its parser would end the process, and for what it would pass over."""
     with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
         if rdf_format == RdfFormat.JSON_LD:
             if is_deep(stream):
                 raise too_deep()
-            return
-        if not may_be_deep(stream, rdf_format in BY_LINE):
+        elif not may_be_deep(stream, rdf_format in BY_LINE):
             return
     with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
-        check_depths(stream.read(), rdf_format)
+        if rdf_format == RdfFormat.JSON_LD:
+            check_star(stream)
+        else:
+            check_depths(stream.read(), rdf_format)
 
 
 @contextmanager

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from typing import TypeVar
 
 import pyoxigraph as ox
 
 from sparql_gpm.reading.decoded import JSON_ENDS, count_decoded, counted_quads, longest_part
-from sparql_gpm.reading.json_depth import check_depth, longest_iri, marks_in_objects
+from sparql_gpm.reading.json_depth import Readable, check_depth, longest_iri, marks_in_objects
 from sparql_gpm.reading.nesting import STRINGS, check_nesting, check_triple_terms, located
 
 T = TypeVar("T")
@@ -31,6 +32,10 @@ BY_LINE = (ox.RdfFormat.N_QUADS, ox.RdfFormat.N_TRIPLES)
 _VERSION = re.compile(rb"""^[ \t]*VERSION[ \t]*("[^"\\\r\n]*"|'[^'\\\r\n]*')[ \t]*(?:\#[^\r\n]*)?\r?$""", re.MULTILINE)
 _STAR = re.compile(rb'"@(?:(?:annotation|triple)"\s*:|id"\s*:\s*\{)')
 """A key of JSON-LD-star. In a string it has a backslash before its quotes, and as a string no colon behind them."""
+_NO_STAR = "triple terms and annotations (RDF 1.2, JSON-LD-star) cannot be read from JSON-LD"
+_PIECE_BYTES = 1 << 20
+_KEY_BYTES = 4096
+"""Of such a key, with the white space in it."""
 _ESCAPE = re.compile(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|)""")
 _CONTROL = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -76,10 +81,7 @@ def parsed_json_ld(text: bytes, is_checked: bool = False) -> Iterator[ox.Quad]:
     """The quads of JSON-LD; SyntaxError where it is malformed. Its depth may have been checked."""
     if not is_checked:
         check_depth(text)
-    if found := _STAR.search(text):
-        raise located(
-            "triple terms and annotations (RDF 1.2, JSON-LD-star) cannot be read from JSON-LD", text[: found.start()]
-        )
+    check_star(BytesIO(text))
     longest = longest_part(text, JSON_ENDS)
     marks = marks_in_objects(text, longest)
     if longest * marks > _LOOKED_BYTES:
@@ -95,6 +97,24 @@ def parsed_json_ld(text: bytes, is_checked: bool = False) -> Iterator[ox.Quad]:
         yield from counted_quads(ox.parse(text, ox.RdfFormat.JSON_LD), text, b'"')
     finally:
         count_decoded(-held)
+
+
+def check_star(stream: Readable) -> None:
+    """Raises SyntaxError at the first triple term or annotation of JSON-LD, which is read piece by piece."""
+    line, column, text = 0, 0, b""
+    while piece := stream.read(_PIECE_BYTES):
+        text += piece
+        if found := _STAR.search(text):
+            error = located(_NO_STAR, text[: found.start()])
+            assert error.lineno is not None and error.offset is not None
+            error.offset += column if error.lineno == 1 else 0
+            error.lineno += line
+            raise error
+        key = text.rfind(b'"@')
+        cut = key if 0 <= len(text) - key <= _KEY_BYTES else len(text) - 1
+        read, text = text[:cut], text[cut:]
+        line += read.count(b"\n")
+        column = len(read) - read.rfind(b"\n") - 1 if b"\n" in read else column + len(read)
 
 
 def _ends(text: bytes) -> bytes:

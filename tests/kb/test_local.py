@@ -19,6 +19,7 @@ from kb.loaded import Loaded
 from kb.local import files_of, load_graph
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.reading import strict
 from sparql_gpm.terms import XSD, BlankNode, Literal, to_ntriples
 from tests.drawn import drawn
 
@@ -161,6 +162,23 @@ def test_nothing_opens_a_connection(write: Callable[[str, str], Path], monkeypat
     assert "never fetched" in error.message
     entity = '<!DOCTYPE r [<!ENTITY e SYSTEM "http://127.0.0.1:9/e">]>' + TEXTS["kb.rdf"].replace("14.0", "&e;")
     error_of(write("kb.rdf", entity))
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 20])
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_annotations_and_triple_terms_of_json_ld_are_refused_at_the_first_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int, packed: str
+) -> None:
+    monkeypatch.setattr(strict, "_PIECE_BYTES", piece)
+    path = tmp_path / f"kb.jsonld{packed}"
+    for star in ('"@annotation" : {}', '"@id": \n{"@id": "urn:a"}', '"@triple":1'):
+        text = f'{{"@id": "urn:a",\n"urn:p": "\\"@triple\\": @id", "urn:q": [{{{star}, {star}}}]}}'.encode()
+        path.write_bytes(gzip.compress(text) if packed else text)
+        error = error_of(path)
+        assert ("JSON-LD-star" in error.message, (error.line, error.column)) == (True, (2, 41))
+    text = b'{"@id": "urn:a", "urn:p": ["@annotation", "@triple"]}'
+    path.write_bytes(gzip.compress(text) if packed else text)
+    assert len(load_graph(path, "urn:db", Dictionary()).subjects) == 2
 
 
 def test_terms_of_rdf_1_2_are_read_and_blank_nodes_in_them_belong_to_their_file(

@@ -39,7 +39,7 @@ def sound_entries(read: Connection, query: int, first: int, last: int) -> Iterat
             yield from sound_entries(read, query, half + 1, last)
         return
     for entry in entries:  # where pages stand in other places, SQLite gives other entries than it was asked for
-        if entry[: len(keys)] == keys and first <= entry[-6] <= last and is_sound(table, entry):
+        if is_sound(table, entry) and entry[: len(keys)] == keys and first <= entry[-6] <= last:
             yield entry
 
 

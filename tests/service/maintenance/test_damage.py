@@ -10,8 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spaseq.service.store.damage import DATABASE
+from spaseq.service.store.reading import sound_entries
+from spaseq.service.store.tables import checked
+from spaseq.service.store.writes import LETTERS
 from tests.drawn import drawn as examples
 from tests.service.damage import Base, drawn, outcome, prepared
 
@@ -50,3 +55,31 @@ def test_another_value_in_an_entry_is_no_row_and_ends_no_check(
 def some() -> Iterator[Sequence[Base]]:
     with prepared(1) as (found, _):
         yield found
+
+
+class _Swapped:
+    """A connection to a database whose pages stand in other places: SQLite gives entries that were not asked for."""
+
+    def __init__(self, entries: Sequence[tuple[object, ...]]) -> None:
+        self._entries = entries
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> _Swapped:
+        return self
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        return list(self._entries)
+
+
+_VALUES = st.none() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=3) | st.binary(max_size=3)
+
+
+@given(st.data(), st.sampled_from((LETTERS, 7)))
+def test_of_entries_that_were_not_asked_for_only_those_as_they_were_written_are_given(
+    data: st.DataObject, query: int
+) -> None:
+    table, key = ("letters", ()) if query == LETTERS else ("rows", (query,))
+    good = [checked(table, *key, n, 0, 1, 2, "text") for n in range(3)]
+    width = len(good[0])
+    others = data.draw(st.lists(st.lists(_VALUES, min_size=width, max_size=width).map(tuple), max_size=5))
+    read = _Swapped(data.draw(st.permutations([*others, *good])))
+    assert sorted(sound_entries(read, query, 1, 2)) == good[1:]  # type: ignore[arg-type]

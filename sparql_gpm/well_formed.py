@@ -74,7 +74,7 @@ def fault_of(term: Term) -> str:
 
 def _fault_of_triple(term: TripleTerm) -> str:
     part: Term = term
-    for _ in range(TRIPLE_TERM_DEPTH_MAX):
+    for _ in range(TRIPLE_TERM_DEPTH_MAX + 1):
         if not isinstance(part, TripleTerm):
             return fault_of(part)
         if not (isinstance(part.subject, IRI | BlankNode) and isinstance(part.predicate, IRI)):

@@ -23,7 +23,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.document_terms import parse_token, to_term, token_of
 from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import BlankNode, Literal, Term, TripleTerm, blank_nodes, relabelled, to_ntriples
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm, blank_nodes, relabelled, to_ntriples
 from sparql_gpm.well_formed import fault_of
 from spaseq.cli import main
 from spaseq.errors import RunError
@@ -262,3 +262,14 @@ def test_canonical_labels_do_not_depend_on_labels_or_order(graph: list[tuple[Ter
     ]
     draw.shuffle(renamed)
     assert canonical(texts) == canonical(renamed)
+
+
+@pytest.mark.parametrize(("depth", "fault"), [(100, ""), (101, "triple terms more than 100 deep")])
+def test_a_term_is_at_most_as_deep_as_one_that_is_read(depth: int, fault: str) -> None:
+    term: Term = IRI("urn:o")
+    for _ in range(depth):
+        term = TripleTerm(IRI("urn:s"), IRI("urn:p"), term)
+    assert fault_of(term) == fault
+    assert len(
+        read(f"<urn:a> <urn:b> {to_ntriples(term)} <urn:g> .\n", "nquads", ReadOptions(arrival_time=lambda: 0))[0]
+    ) == (not fault)

@@ -19,6 +19,7 @@ from sparql_gpm.pattern import Expression, Node, Pattern, Variable
 from sparql_gpm.terms import IRI, Literal, Term, TripleTerm, to_ntriples
 
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_OTHER = re.compile("[^A-Za-z0-9]")
 
 
 def select_text(variables: Sequence[str], body: str, limit: int | None = None) -> str:
@@ -141,7 +142,12 @@ def _node(node: Node, pattern: int) -> str:
     if not isinstance(node, Variable):
         return to_ntriples(node)
     label = node.name.removeprefix("_:")
-    return f"?{label}" if label == node.name else f"?_b{pattern}_{re.sub('[^A-Za-z0-9]', '_', label)}"
+    return f"?{label}" if label == node.name else f"?_b{pattern}_{_OTHER.sub(_number, label)}"
+
+
+def _number(character: re.Match[str]) -> str:
+    """A character of a label that a name of a variable may not have, so that no two labels become one name."""
+    return f"_{ord(character[0]):x}_"
 
 
 def _hidden(name: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, quote_plus
 
+import pyoxigraph
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.protocol import form_of
 from kb.results import ResultReader
-from kb.sparql_text import key_text
+from kb.sparql_text import SparqlWriter, key_text, select_text
+from sparql_gpm.parse import parse_group
 from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, BlankNode, Literal, TripleTerm
 from tests.drawn import drawn
 
@@ -117,3 +119,11 @@ def test_what_is_no_term_is_refused(term: str, message: str) -> None:
 def test_triple_terms_as_deep_as_terms_may_be_are_read() -> None:
     text = f'{{"head": {{"vars": ["a"]}}, "results": {{"bindings": [{{"a": {deep(99)}}}]}}}}'
     assert len(ResultReader(["a"]).decode(text.encode(), "s")) == 1
+
+
+@given(st.lists(st.from_regex("[ab_é](?:[-ab._é5][ab5])?", fullmatch=True), min_size=1, max_size=4, unique=True))
+def test_no_two_blank_nodes_become_one_variable(labels: list[str]) -> None:
+    pattern = parse_group(" ".join(f"_:{label} <urn:p> {n} ." for n, label in enumerate(labels)), {}, None).pattern
+    group = SparqlWriter().group(pattern)
+    pyoxigraph.Store().query(select_text((), group))
+    assert len({part for part in group.split() if part.startswith("?")}) == len(labels)

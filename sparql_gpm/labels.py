@@ -42,7 +42,7 @@ class Supervision:
         return None if self.set_aside is None else self.set_aside(label, batch)
 
     def mask(self, label: PatternLabel, batch: EventBatch) -> bytes:
-        """What tells apart the results of queries for which other events are set aside."""
+        """The events of a batch that are set aside, as bytes: two queries for which they differ share no results."""
         aside = None if self.set_aside is None else self.set_aside(label, batch)
         return b"" if aside is None else aside.tobytes()
 

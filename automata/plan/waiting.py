@@ -82,8 +82,17 @@ class Waiting:
             )
             for number, repetition in enumerate(automaton.repetitions)
         ]
+        self._watched = [watched_variables(program, condition) for condition in range(len(program.conditions))]
+        self._losing = [
+            frozenset(repetition for repetition, lost in enumerate(self._lost) if watched & lost)
+            for watched in self._watched
+        ]
         self._arcs = _arcs(automaton)
+        self._reached: dict[tuple[int, frozenset[int]], tuple[frozenset[int], Variables]] = {}
         positions = range(len(automaton.positions))
+        self._sources: list[list[int]] = [[] for _ in positions]
+        for edge in automaton.edges:
+            self._sources[edge.target].append(edge.source)
         owned = [
             (condition, owner)
             for condition, spec in enumerate(program.conditions)
@@ -94,6 +103,7 @@ class Waiting:
         open_ = [pair for pair in owned if self._waits[pair][pair[1]] or self._is_rebound(*pair)]
         self._open = {*open_, *(pair for pair in owned if pair[1] == START)}
         self.markers = tuple(pair for pair in open_ if pair[1] != START)
+        self._marker = {pair: marker for marker, pair in enumerate(self.markers)}
         self.arriving = [tuple(point for pair in owned for point in self._at(*pair, p)) for p in positions]
         self.final = [tuple(self._point(*pair, p) for pair in owned if self._is_final(pair, p)) for p in positions]
 
@@ -104,16 +114,16 @@ class Waiting:
         elif self._program.conditions[condition].at_end:
             return
         elif pair in self._open and position in self._following(owner, owner, loops=True):
-            sources = [edge.source for edge in self._automaton.edges if edge.target == position]
+            sources = self._sources[position]
             first = owner == START and START in sources
             decides = first or any(self._waits[pair][source] - point.waiting for source in sources)
             joins = self._joins(position) and any(self._waits[pair])
-            if decides or joins or point.spent or self._scope[position] & watched_variables(self._program, condition):
+            if decides or joins or point.spent or self._scope[position] & self._watched[condition]:
                 yield point
 
     def _is_rebound(self, condition: int, owner: int) -> bool:
         """True if a later repeated step may bind a variable of a condition, so that it is evaluated again."""
-        watched, around = watched_variables(self._program, condition), self._automaton.positions[owner].repetitions
+        watched, around = self._watched[condition], self._automaton.positions[owner].repetitions
         return any(
             watched & self._scope[position] and not set(self._automaton.positions[position].repetitions) <= {*around}
             for position in self._following(owner, owner)
@@ -125,8 +135,7 @@ class Waiting:
 
     def _point(self, condition: int, owner: int, position: int, at_owner: bool = False) -> EvaluationPoint:
         pair, around = (condition, owner), self._automaton.positions[owner].repetitions
-        watched = watched_variables(self._program, condition)
-        lossy = any(watched & lost for repetition, lost in enumerate(self._lost) if repetition not in around)
+        lossy = not self._losing[condition].issubset(around)
         lossy |= self._joins(position) and not all(isinstance(r, int) for r in self._references(condition))
         waits = self._waits[pair]
         return EvaluationPoint(
@@ -136,7 +145,7 @@ class Waiting:
             waits[position],
             waits,
             lossy and not at_owner and not self._program.conditions[condition].at_end,
-            self.markers.index(pair) if pair in self.markers else NONE,
+            self._marker.get(pair, NONE),
             bool(around) and not at_owner,
             tuple(self._spent(owner, position, waits[position])),
         )
@@ -151,30 +160,42 @@ class Waiting:
     def _spent(self, owner: int, position: int, waiting: Variables) -> Iterator[tuple[int, int]]:
         for variable in sorted(waiting):
             for repetition in self._automaton.positions[position].repetitions:
-                if self._automaton.repetitions[repetition].at_most is not None:
-                    others = self._following(position, owner, never=frozenset({repetition}))
-                    if not any(variable in self._scope[other] for other in others):
-                        yield variable, repetition
+                if self._automaton.repetitions[repetition].at_most is None:
+                    continue
+                if variable not in self._scope_after(position, owner, frozenset({repetition})):
+                    yield variable, repetition
 
     def _waiting(self, condition: int, owner: int, position: int) -> Variables:
         foreign = foreign_variables(self._program, condition)
-        return foreign and foreign & _NOTHING.union(*(self._scope[p] for p in self._following(position, owner)))
+        return foreign and foreign & self._scope_after(position, owner)
 
-    def _following(self, position: int, owner: int, loops: bool = False, never: Variables = _NOTHING) -> frozenset[int]:
+    def _following(self, position: int, owner: int, loops: bool = False) -> frozenset[int]:
         """Positions that can still be taken after `position`, in the iterations that `owner` stands in.
 
         loops       in further iterations of these, too
-        never       repetitions that begin no further iteration
         """
-        around = never if loops else never.union(self._automaton.positions[owner].repetitions)
-        seen: set[int] = set()
-        front = [position]
-        while front:
-            for target, loop in self._arcs[front.pop()]:
-                if target not in seen and loop not in around:
-                    seen.add(target)
-                    front.append(target)
-        return frozenset(seen)
+        return self._after(position, _NOTHING if loops else frozenset(self._automaton.positions[owner].repetitions))[0]
+
+    def _scope_after(self, position: int, owner: int, never: frozenset[int] = _NOTHING) -> Variables:
+        """The variables of those positions, where also the repetitions `never` begin no further iteration."""
+        return self._after(position, never.union(self._automaton.positions[owner].repetitions))[1]
+
+    def _after(self, position: int, ended: frozenset[int]) -> tuple[frozenset[int], Variables]:
+        """Positions that can still be taken after one while some repetitions begin no iteration; their variables.
+
+        A repetition that does not hold the position changes nothing: its first iteration has all its positions.
+        """
+        ended = ended.intersection(self._automaton.positions[position].repetitions)
+        if (position, ended) not in self._reached:
+            seen: set[int] = set()
+            front = [position]
+            while front:
+                for target, loop in self._arcs[front.pop()]:
+                    if target not in seen and loop not in ended:
+                        seen.add(target)
+                        front.append(target)
+            self._reached[position, ended] = frozenset(seen), _NOTHING.union(*(self._scope[each] for each in seen))
+        return self._reached[position, ended]
 
 
 def _always_bound(automaton: Automaton, variables: BoundVariables, repetition: int) -> Variables:

@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 from arrays.wanted import NotWanted, while_wanted
 from benchmarks.hostile_shapes import shapes, ways
 from kb.results import ResultReader
+from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.json_contexts import CONTEXT_CHARACTERS_MAX, with_contexts
 from spaseq.algebra.build import build
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup
 from spaseq.errors import InputError, Problem
 from spaseq.inputs.tables.template import parse_template
 from spaseq.lang import bounds
-from spaseq.lang.parse import check
+from spaseq.lang.parse import check, parse
 from spaseq.lang.report import PROBLEMS_MAX
 from spaseq.service.errors import Refused
 from spaseq.service.http.requests import parsed_json
@@ -114,6 +117,18 @@ def test_the_calls_for_a_repeated_piece_grow_as_the_text(pieces: list[str], plac
         return (text_of(**{place: piece}) if place else piece).encode()
 
     assert grows(lambda data: check(data.decode()), made(30), made(120)) <= GROWTH
+
+
+@pytest.mark.parametrize("step", ["A", "A{1,3}", "(A ; A)+"])
+def test_the_calls_for_steps_that_wait_for_a_later_one_grow_as_their_pairs(step: str) -> None:
+    text = """SELECT * WITHIN 9 SECONDS FROM STREAM S <urn:s> { SEQ(%s ; B+)
+        DEFINE GPM A ON S { ?s <urn:p> ?v FILTER(?v < ?w) } DEFINE GPM B ON S { ?s <urn:q> ?w } }"""
+
+    def planned(count: int) -> None:
+        Setup({}, RunOptions(), Dictionary()).operator(build(parse(text % " ; ".join([step] * count), "q")))
+
+    planned(2)
+    assert calls(lambda: planned(100)) < 5 * calls(lambda: planned(50))
 
 
 @pytest.mark.parametrize("pair", [("(", "A", ")+"), ("(", "A+", ")+"), ("(", "A", ")!"), ("(A ; ", "A", ")?")])

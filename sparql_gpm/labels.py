@@ -39,15 +39,18 @@ class Supervision:
         """The events of a batch that are set aside; None: there are none."""
         if self.watch is not None:
             self.watch(label, batch)
-        return None if self.set_aside is None else self.set_aside(label, batch)
+        return self._aside(label, batch)
 
     def mask(self, label: PatternLabel, batch: EventBatch) -> bytes:
         """The events of a batch that are set aside, as bytes: two queries for which they differ share no results."""
-        aside = None if self.set_aside is None else self.set_aside(label, batch)
+        aside = self._aside(label, batch)
         return b"" if aside is None else aside.tobytes()
 
     def lets(self, label: PatternLabel, event: RowEvent) -> bool:
         """True unless an event, which is matched by itself, is set aside."""
         if self.watch is not None:
             self.watch(label, event)
-        return self.set_aside is None or self.set_aside(label, event.batch) is None
+        return self._aside(label, event.batch) is None
+
+    def _aside(self, label: PatternLabel, batch: EventBatch) -> Mask | None:
+        return None if self.set_aside is None else self.set_aside(label, batch)

@@ -82,7 +82,9 @@ class Waiting:
             )
             for number, repetition in enumerate(automaton.repetitions)
         ]
-        self._watched = [watched_variables(program, condition) for condition in range(len(program.conditions))]
+        conditions = range(len(program.conditions))
+        self._watched = [watched_variables(program, condition) for condition in conditions]
+        self._foreign = [foreign_variables(program, condition) for condition in conditions]
         self._losing = [
             frozenset(repetition for repetition, lost in enumerate(self._lost) if watched & lost)
             for watched in self._watched
@@ -166,7 +168,7 @@ class Waiting:
                     yield variable, repetition
 
     def _waiting(self, condition: int, owner: int, position: int) -> Variables:
-        foreign = foreign_variables(self._program, condition)
+        foreign = self._foreign[condition]
         return foreign and foreign & self._scope_after(position, owner)
 
     def _following(self, position: int, owner: int, loops: bool = False) -> frozenset[int]:

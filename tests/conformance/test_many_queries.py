@@ -96,15 +96,20 @@ def query_sets(draw: st.DrawFn) -> list[str]:
     return draw(st.permutations(texts))
 
 
-@given(st.data())
-@settings(max_examples=SETS)
-def test_many_queries_give_each_the_rows_that_it_gives_alone(data: st.DataObject) -> None:
+def parsed_sets(data: st.DataObject) -> tuple[list[Query], list[list[Arrived]]]:
+    """Some queries, named by their numbers, and events that arrive in pieces."""
     texts = data.draw(query_sets())
     arrived = interleaved(data.draw(streams()))
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
     for text in texts:
         note(text)
-    parsed = [parse(text, f"q{number}") for number, text in enumerate(texts)]
+    return [parse(text, f"q{number}") for number, text in enumerate(texts)], pieces
+
+
+@given(st.data())
+@settings(max_examples=SETS)
+def test_many_queries_give_each_the_rows_that_it_gives_alone(data: st.DataObject) -> None:
+    parsed, pieces = parsed_sets(data)
     together = run_together([(0, query) for query in parsed], pieces)
     for query, rows in zip(parsed, together, strict=True):
         alone = run_engine(query, pieces)
@@ -114,13 +119,8 @@ def test_many_queries_give_each_the_rows_that_it_gives_alone(data: st.DataObject
 @given(st.data())
 @settings(max_examples=SETS // 2)
 def test_what_is_set_aside_for_one_query_is_seen_by_the_others_with_its_patterns(data: st.DataObject) -> None:
-    texts = data.draw(query_sets())
-    arrived = interleaved(data.draw(streams()))
-    pieces = batches(arrived, data.draw(cuts(len(arrived))))
-    for text in texts:
-        note(text)
-    parsed = [parse(text, f"q{number}") for number, text in enumerate(texts)]
-    times = sorted({time for _, time, *_ in arrived})
+    parsed, pieces = parsed_sets(data)
+    times = sorted({time for piece in pieces for _, time, *_ in piece})
     some = st.sets(st.sampled_from(times)) if times else st.just(set())
     aside = {query.name: sorted(data.draw(some)) for query in parsed}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Progress:
-    """The number of parts of some work that are done, and of those that are known: events, records, attempts.
+    """The number of parts (events, records, attempts) of some work that are done, and the number of all known parts.
 
     The work finds more parts as it goes on, so `of` grows.
     """

@@ -154,7 +154,7 @@ def _read_file(path: Path, iri: str, place: int, take: Take, progress: Progress 
 
 
 def _check_entities(path: Path) -> None:
-    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
+    with _opened(path) as stream:
         fault = entity_fault(stream)
     if fault:
         raise KnowledgeBaseError(fault, str(path), hint="write out what it stands for, or convert the file")
@@ -162,17 +162,24 @@ def _check_entities(path: Path) -> None:
 
 def _check_readable(path: Path, rdf_format: RdfFormat) -> None:
     """Raises SyntaxError for what is so deep that its parser would end the process, and for what it would pass over."""
-    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
-        if rdf_format == RdfFormat.JSON_LD:
+    if rdf_format == RdfFormat.JSON_LD:
+        with _opened(path) as stream:
             if is_deep(stream):
                 raise too_deep()
-        elif not may_be_deep(stream, rdf_format in BY_LINE):
-            return
-    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
-        if rdf_format == RdfFormat.JSON_LD:
+        with _opened(path) as stream:
             check_star(stream)
-        else:
-            check_depths(stream.read(), rdf_format)
+        return
+    with _opened(path) as stream:
+        if not may_be_deep(stream, rdf_format in BY_LINE):
+            return
+    with _opened(path) as stream:
+        check_depths(stream.read(), rdf_format)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as raw, _unpacked(raw, path, None) as stream:
+        yield stream
 
 
 @contextmanager

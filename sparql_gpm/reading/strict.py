@@ -66,7 +66,7 @@ def parser_of(text: bytes, rdf_format: ox.RdfFormat) -> ox.QuadParser:
 
 
 def without_versions(text: bytes) -> bytes:
-    """Lines of N-Quads or N-Triples, of which those that say the version of RDF are empty: pyoxigraph reads none."""
+    """The lines of N-Quads or N-Triples, with each VERSION line made empty, as pyoxigraph cannot read one."""
     return _VERSION.sub(b"", text) if b"VERSION" in text else text
 
 

@@ -90,7 +90,7 @@ def _tagged(quoted: Token, tag: Token) -> Literal:
 
 
 def first_token(node: Tree) -> Token:
-    """The first token of a node, of those that its rule keeps."""
+    """The first token in the tree of a node, which has no tokens that the grammar drops."""
     return node if isinstance(node, Token) else first_token(node.children[0])
 
 

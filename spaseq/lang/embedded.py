@@ -205,7 +205,7 @@ class Embedded:
 
 
 def uses(trees: Iterable[Tree]) -> Uses:
-    """The uses in trees of SPARQL, without those that there are not."""
+    """The variables, aggregates, iterations and EXISTS in trees of SPARQL."""
     found = list(nodes(trees))
     folds = (each for each in nodes(trees, "exists") if is_a(each, "aggregate", "iteration"))
     exists = tuple(word(each) for each in found if isinstance(each, Token) and each.is_word("EXISTS"))

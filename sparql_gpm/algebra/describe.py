@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import ExpressionWriter
-from sparql_gpm.algebra.parts import triple_text
+from sparql_gpm.algebra.parts import node_text, triple_text
 from sparql_gpm.algebra.rewrite import conjuncts, push_filters
 from sparql_gpm.algebra.traversal import children
 from sparql_gpm.algebra.triple_terms import statements
-from sparql_gpm.pattern import Node, Pattern, Variable
-from sparql_gpm.terms import to_ntriples
+from sparql_gpm.pattern import Pattern, Variable
 
 
 def describe(pattern: Pattern) -> str:
@@ -50,9 +49,9 @@ def _title(pattern: Pattern) -> str:
             parts = (("graph name", graph), ("time", time))
             return "event: " + ", ".join(f"{part} as ?{variable}" for part, variable in parts if variable)
         case algebra.Graph(name):
-            return ("every knowledge base as " if isinstance(name, Variable) else "knowledge base ") + _node(name)
+            return ("every knowledge base as " if isinstance(name, Variable) else "knowledge base ") + node_text(name)
         case algebra.Service(endpoint, _, silent):
-            return f"service {_node(endpoint)}{' silent' if silent else ''}"
+            return f"service {node_text(endpoint)}{' silent' if silent else ''}"
         case algebra.Group(_, keys, aggregates):
             by = ", ".join(f"?{name} = {expression_text(key)}" for name, key in keys) or "nothing"
             return f"group by {by}: " + ", ".join(expression_text(aggregate) for _, aggregate in aggregates)
@@ -81,12 +80,6 @@ def _inputs(pattern: Pattern) -> Iterator[list[str]]:
                 yield [f"filter {expression_text(conjunct)}"]
         case _:
             yield list(_lines(pattern))
-
-
-def _node(node: Node) -> str:
-    if isinstance(node, Variable):
-        return node.name if node.name.startswith("_:") else _variable(node.name)
-    return to_ntriples(node)
 
 
 def _variable(name: str) -> str:

@@ -103,12 +103,13 @@ def _kept(
 
 def triple_text(triple: Triple | PathTriple, terms: Iterable[TermParts]) -> str:
     """A triple pattern, and the triple terms in it, as SPARQL has it."""
-    text = with_terms(_node, terms)
+    text = with_terms(node_text, terms)
     predicate = path_text(triple.path) if isinstance(triple, PathTriple) else text(triple.predicate)
     return f"{text(triple.subject)} {predicate} {text(triple.object)}"
 
 
-def _node(node: Node) -> str:
+def node_text(node: Node) -> str:
+    """A term or variable as SPARQL has it."""
     if isinstance(node, Variable):
         return node.name if node.name.startswith("_:") else f"?{node.name}"
     return to_ntriples(node)
